@@ -13,7 +13,8 @@ struct Unit {
     std::int64_t nanoseconds;
 };
 
-// Longest first, so that formatting takes the largest unit; "ms" is matched before "m" by exact comparison.
+// Longest first, so that formatting takes the largest unit; "ms" is matched before "m" by exact
+// comparison.
 constexpr std::array<Unit, 7> units{{{"d", 86'400'000'000'000},
                                      {"h", 3'600'000'000'000},
                                      {"m", 60'000'000'000},
@@ -24,7 +25,9 @@ constexpr std::array<Unit, 7> units{{{"d", 86'400'000'000'000},
 
 constexpr double nanoseconds_max = 10'000.0 * 86'400e9;
 
-bool is_unit_letter(char c) { return c >= 'a' && c <= 'z'; }
+bool is_unit_letter(char c) {
+    return c >= 'a' && c <= 'z';
+}
 
 }  // namespace
 

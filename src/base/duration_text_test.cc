@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
 #include <longhold/base/duration_text.h>
 
 namespace longhold {
@@ -14,9 +13,9 @@ struct DurationCase {
 };
 
 TEST(DurationText, ReadsWhatPeopleWrite) {
-    for (const auto& [text, want] : {DurationCase{"0", 0s}, DurationCase{"6s", 6s}, DurationCase{"200ms", 200ms},
-                                     DurationCase{"1m30s", 90s}, DurationCase{"1.5s", 1500ms},
-                                     DurationCase{"2h", 2h}, DurationCase{"7us", 7us}, DurationCase{"1d", 24h}}) {
+    for (const auto& [text, want] :
+         {DurationCase{"0", 0s}, DurationCase{"6s", 6s}, DurationCase{"200ms", 200ms}, DurationCase{"1m30s", 90s},
+          DurationCase{"1.5s", 1500ms}, DurationCase{"2h", 2h}, DurationCase{"7us", 7us}, DurationCase{"1d", 24h}}) {
         const auto got = parse_duration(text);
         ASSERT_TRUE(got.has_value()) << text << ": " << got.error();
         EXPECT_EQ(*got, want) << text;
@@ -32,7 +31,8 @@ TEST(DurationText, SaysWhatIsWrong) {
 }
 
 TEST(DurationText, FormatsWhatItReadsBack) {
-    for (const Duration duration : {Duration{0s}, Duration{6s}, Duration{90s}, Duration{1500ms}, Duration{1ns}, Duration{25h}}) {
+    for (const Duration duration :
+         {Duration{0s}, Duration{6s}, Duration{90s}, Duration{1500ms}, Duration{1ns}, Duration{25h}}) {
         EXPECT_EQ(parse_duration(format_duration(duration)), duration);
     }
     EXPECT_EQ(format_duration(90s), "1m30s");

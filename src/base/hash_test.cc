@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <longhold/base/hash.h>
 
 #include <map>
 #include <string>
-
-#include <longhold/base/hash.h>
 
 namespace longhold {
 namespace {

@@ -7,8 +7,8 @@
 namespace longhold {
 
 void invariant_broken(std::string_view claim, const std::source_location& where) noexcept {
-    std::fprintf(stderr, "longhold: broken invariant at %s:%u (%s): %.*s\n", where.file_name(),
-                 where.line(), where.function_name(), static_cast<int>(claim.size()), claim.data());
+    std::fprintf(stderr, "longhold: broken invariant at %s:%u (%s): %.*s\n", where.file_name(), where.line(),
+                 where.function_name(), static_cast<int>(claim.size()), claim.data());
     std::abort();
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <longhold/base/invariant.h>
 #include <longhold/base/json_text.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
-
-#include <longhold/base/invariant.h>
 
 namespace longhold {
 namespace {
@@ -70,8 +69,7 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void append_base64(std::string& out, std::string_view bytes) {
-    constexpr std::string_view alphabet =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const auto byte = [bytes](std::size_t i) {
         return i < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) : 0U;
     };
@@ -151,11 +149,17 @@ JsonWriter& JsonWriter::value(std::string_view text) {
     return *this;
 }
 
-JsonWriter& JsonWriter::value(bool flag) { return raw(flag ? "true" : "false"); }
+JsonWriter& JsonWriter::value(bool flag) {
+    return raw(flag ? "true" : "false");
+}
 
-JsonWriter& JsonWriter::value(std::int64_t number) { return raw(std::to_string(number)); }
+JsonWriter& JsonWriter::value(std::int64_t number) {
+    return raw(std::to_string(number));
+}
 
-JsonWriter& JsonWriter::value(std::uint64_t number) { return raw(std::to_string(number)); }
+JsonWriter& JsonWriter::value(std::uint64_t number) {
+    return raw(std::to_string(number));
+}
 
 JsonWriter& JsonWriter::value(double number) {
     if (!std::isfinite(number)) {
@@ -166,7 +170,9 @@ JsonWriter& JsonWriter::value(double number) {
     return raw({buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data())});
 }
 
-JsonWriter& JsonWriter::null() { return raw("null"); }
+JsonWriter& JsonWriter::null() {
+    return raw("null");
+}
 
 JsonWriter& JsonWriter::raw(std::string_view json) {
     separate();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
 #include <longhold/base/json_text.h>
 
 namespace longhold {

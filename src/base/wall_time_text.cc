@@ -55,8 +55,8 @@ std::string format_rfc3339(WallTime time) {
 }
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
-    if (text.size() < 20 || text.size() > rfc3339_length || text.back() != 'Z' || text[4] != '-' ||
-        text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':') {
+    if (text.size() < 20 || text.size() > rfc3339_length || text.back() != 'Z' || text[4] != '-' || text[7] != '-' ||
+        text[10] != 'T' || text[13] != ':' || text[16] != ':') {
         return std::nullopt;
     }
     const std::int64_t year = get(text, 0, 4);
@@ -65,8 +65,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
     const std::int64_t hour = get(text, 11, 2);
     const std::int64_t minute = get(text, 14, 2);
     const std::int64_t second = get(text, 17, 2);
-    if (year < 0 || month < 0 || day < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-        second < 0 || second > 60) {
+    if (year < 0 || month < 0 || day < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+        second > 60) {
         return std::nullopt;
     }
     std::int64_t micros = 0;
@@ -89,9 +89,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
     if (!date.ok()) {
         return std::nullopt;
     }
-    return WallTime{std::chrono::sys_days{date} + std::chrono::hours{hour} +
-                    std::chrono::minutes{minute} + std::chrono::seconds{second} +
-                    std::chrono::microseconds{micros}};
+    return WallTime{std::chrono::sys_days{date} + std::chrono::hours{hour} + std::chrono::minutes{minute} +
+                    std::chrono::seconds{second} + std::chrono::microseconds{micros}};
 }
 
 }  // namespace longhold

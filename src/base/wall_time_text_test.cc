@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
 #include <longhold/base/wall_time_text.h>
 
 namespace longhold {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <longhold/base/hash.h>
+#include <longhold/base/invariant.h>
 #include <longhold/core/rows.h>
 
 #include <array>
 #include <utility>
-
-#include <longhold/base/hash.h>
-#include <longhold/base/invariant.h>
 
 namespace longhold::core {
 namespace {
@@ -17,9 +16,8 @@ constexpr std::array<std::pair<SessionState, std::string_view>, 4> session_state
                                                                                    {SessionState::draining, "DRAINING"},
                                                                                    {SessionState::left, "LEFT"},
                                                                                    {SessionState::fenced, "FENCED"}}};
-constexpr std::array<std::pair<DesiredState, std::string_view>, 3> desired_states{{{DesiredState::started, "STARTED"},
-                                                                                   {DesiredState::stopped, "STOPPED"},
-                                                                                   {DesiredState::deleted, "DELETED"}}};
+constexpr std::array<std::pair<DesiredState, std::string_view>, 3> desired_states{
+    {{DesiredState::started, "STARTED"}, {DesiredState::stopped, "STOPPED"}, {DesiredState::deleted, "DELETED"}}};
 
 template <class Table, class Key>
 std::string_view text_in(const Table& table, Key key) {
@@ -32,7 +30,8 @@ std::string_view text_in(const Table& table, Key key) {
 }
 
 template <class Value, std::size_t size>
-std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view>, size>& table, std::string_view text) {
+std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view>, size>& table,
+                              std::string_view text) {
     for (const auto& [value, name] : table) {
         if (name == text) {
             return value;
@@ -43,13 +42,21 @@ std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view
 
 }  // namespace
 
-std::string_view text(SessionState state) { return text_in(session_states, state); }
+std::string_view text(SessionState state) {
+    return text_in(session_states, state);
+}
 
-std::optional<SessionState> session_state(std::string_view text) { return value_in(session_states, text); }
+std::optional<SessionState> session_state(std::string_view text) {
+    return value_in(session_states, text);
+}
 
-std::string_view text(DesiredState state) { return text_in(desired_states, state); }
+std::string_view text(DesiredState state) {
+    return text_in(desired_states, state);
+}
 
-std::optional<DesiredState> desired_state(std::string_view text) { return value_in(desired_states, text); }
+std::optional<DesiredState> desired_state(std::string_view text) {
+    return value_in(desired_states, text);
+}
 
 bool further(const std::optional<Cursor>& a, const std::optional<Cursor>& b) {
     return a && (!b || further(*a, *b));
@@ -69,13 +76,17 @@ Owner Owner::nobody(DesiredState desired, std::uint32_t bucket) {
     return Owner{text + std::to_string(bucket)};
 }
 
-Owner Owner::from_text(std::string text) { return Owner{std::move(text)}; }
+Owner Owner::from_text(std::string text) {
+    return Owner{std::move(text)};
+}
 
 bool Owner::is_session() const {
     return !text_.empty() && !text_.starts_with(wanted_prefix) && !text_.starts_with(unwanted_prefix);
 }
 
-SessionId Owner::session_id() const { return is_session() ? SessionId{text_} : SessionId{}; }
+SessionId Owner::session_id() const {
+    return is_session() ? SessionId{text_} : SessionId{};
+}
 
 std::uint32_t bucket_of(const ConnectionId& id, std::uint32_t buckets) {
     invariant(buckets > 0, "a store has at least one bucket");

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <longhold/runtime/abort_table.h>
-
-#include <sys/socket.h>
-
 #include <longhold/base/invariant.h>
+#include <longhold/runtime/abort_table.h>
+#include <sys/socket.h>
 
 namespace longhold::runtime {
 namespace {
@@ -36,15 +34,20 @@ void AbortTable::leave(Slot slot) {
     }
     Entry& entry = entries_[slot.index];
     entry.state.store(0);
-    // A reset that read the state before it was cleared may still use the descriptor: let it pass, so that the number is not reused under it.
+    // A reset that read the state before it was cleared may still use the descriptor: let it pass,
+    // so that the number is not reused under it.
     while (entry.resetting.load() != 0) {
     }
     size_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-std::size_t AbortTable::abort_all() { return abort_matching(true, 0); }
+std::size_t AbortTable::abort_all() {
+    return abort_matching(true, 0);
+}
 
-std::size_t AbortTable::abort_group(std::uint32_t group) { return abort_matching(false, group); }
+std::size_t AbortTable::abort_group(std::uint32_t group) {
+    return abort_matching(false, group);
+}
 
 std::size_t AbortTable::abort_matching(bool any, std::uint32_t group) {
     std::size_t count = 0;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include <fcntl.h>
-
+#include <gtest/gtest.h>
+#include <longhold/runtime/abort_table.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <longhold/runtime/abort_table.h>
+#include <cerrno>
 
 namespace longhold::runtime {
 namespace {

@@ -14,7 +14,9 @@ std::chrono::nanoseconds read(clockid_t id) {
 
 }  // namespace
 
-Instant SystemClock::now() const { return Instant{read(CLOCK_BOOTTIME)}; }
+Instant SystemClock::now() const {
+    return Instant{read(CLOCK_BOOTTIME)};
+}
 
 WallTime SystemClock::wall_now() const {
     return WallTime{std::chrono::duration_cast<std::chrono::microseconds>(read(CLOCK_REALTIME))};

@@ -2,7 +2,6 @@
 #include <longhold/runtime/event.h>
 
 #include <algorithm>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -11,14 +10,17 @@
 namespace longhold::runtime {
 namespace {
 
-// Asio's timers run on CLOCK_MONOTONIC, which stands still in suspend; waiting in slices keeps an Instant honest to within one.
+// Asio's timers run on CLOCK_MONOTONIC, which stands still in suspend; waiting in slices keeps an
+// Instant honest to within one.
 constexpr Duration slice_max = std::chrono::hours{1};
 
 }  // namespace
 
 Event::Event(Loop& loop) : loop_(loop), timer_(loop.context()) {}
 
-void Event::notify() { timer_.cancel(); }
+void Event::notify() {
+    timer_.cancel();
+}
 
 Task<> Event::wait() {
     timer_.expires_at(boost::asio::steady_timer::time_point::max());
@@ -47,6 +49,8 @@ Task<> sleep_until(Loop& loop, Instant deadline) {
     }
 }
 
-Task<> yield(Loop& loop) { co_await boost::asio::post(loop.context(), boost::asio::use_awaitable); }
+Task<> yield(Loop& loop) {
+    co_await boost::asio::post(loop.context(), boost::asio::use_awaitable);
+}
 
 }  // namespace longhold::runtime

@@ -34,7 +34,9 @@ void Loop::finish() {
     });
 }
 
-void Loop::post(std::function<void()> work) { boost::asio::post(context_, std::move(work)); }
+void Loop::post(std::function<void()> work) {
+    boost::asio::post(context_, std::move(work));
+}
 
 void Loop::tick() {
     ticked_at_.store(clock_.now().time_since_epoch().count(), std::memory_order_release);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <longhold/base/invariant.h>
 #include <longhold/runtime/task_group.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
-
-#include <longhold/base/invariant.h>
 
 namespace longhold::runtime {
 namespace {
@@ -23,17 +22,19 @@ bool is_cancellation(const std::exception_ptr& failure) {
 
 }  // namespace
 
-TaskGroup::~TaskGroup() { invariant(children_.empty(), "a TaskGroup is joined before it is destroyed"); }
+TaskGroup::~TaskGroup() {
+    invariant(children_.empty(), "a TaskGroup is joined before it is destroyed");
+}
 
 void TaskGroup::spawn(Task<> task) {
     if (stopped_) {
         return;
     }
     const auto child = children_.emplace(children_.end());
-    boost::asio::co_spawn(
-        loop_.context(), std::move(task),
-        boost::asio::bind_cancellation_slot(
-            child->slot(), [this, child](std::exception_ptr failure) { ended(child, std::move(failure)); }));
+    boost::asio::co_spawn(loop_.context(), std::move(task),
+                          boost::asio::bind_cancellation_slot(child->slot(), [this, child](std::exception_ptr failure) {
+                              ended(child, std::move(failure));
+                          }));
 }
 
 void TaskGroup::stop() {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
-#include <stdexcept>
+#include <longhold/runtime/task_group.h>
 
 #include <boost/asio/co_spawn.hpp>
-
-#include <longhold/runtime/task_group.h>
+#include <stdexcept>
 
 namespace longhold::runtime {
 namespace {
@@ -91,7 +89,9 @@ TEST_F(TaskGroupTest, NothingStartsAfterStop) {
     EXPECT_FALSE(started);
 }
 
-Task<> sleep_a_little(Loop& loop, Instant until) { co_await sleep_until(loop, until); }
+Task<> sleep_a_little(Loop& loop, Instant until) {
+    co_await sleep_until(loop, until);
+}
 
 TEST_F(TaskGroupTest, SleepEndsAtOrAfterItsInstant) {
     const Instant until = clock_.now() + 20ms;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable 64-bit hashing: the same text gives the same number in every process, build and machine.
 //
-// Placement and index buckets rest on it, so the function can never change for an existing fleet. FNV-1a
-// (http://www.isthe.com/chongo/tech/comp/fnv/) with the finalizer of MurmurHash3, which spreads its weak low bits.
+// Placement and index buckets rest on it, so the function can never change for an existing fleet.
+// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/) with the finalizer of MurmurHash3, which
+// spreads its weak low bits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// invariant(): stops the process when a claim that only a bug can break does not hold. On in every build.
+// invariant(): stops the process when a claim that only a bug can break does not hold. On in every
+// build.
 //
 // Never for input from outside: that gets a Result. Safe to call from any thread.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing JSON text: escaping, and a writer that puts the commas.
 //
-// Only writes; JSON is read by simdjson where it is needed. Appends to a caller's string, so hot paths reuse one.
+// Only writes; JSON is read by simdjson where it is needed. Appends to a caller's string, so hot
+// paths reuse one.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,15 @@
 
 namespace longhold {
 
-// Appends `text` as a JSON string with quotes (RFC 8259, section 7). Requires valid UTF-8, which is passed through.
+// Appends `text` as a JSON string with quotes (RFC 8259, section 7). Requires valid UTF-8, which is
+// passed through.
 void append_json_string(std::string& out, std::string_view text);
 
 // Appends the standard base64 alphabet with padding (RFC 4648, section 4).
 void append_base64(std::string& out, std::string_view bytes);
 
-// Builds one JSON document. Requires well-formed use: a key before each value in an object, ends matching begins.
+// Builds one JSON document. Requires well-formed use: a key before each value in an object, ends
+// matching begins.
 class JsonWriter {
 public:
     // `indent` 0 writes one line.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as types: Duration, Instant (monotonic, counts through suspend) and WallTime (for people and records only).
+// Time as types: Duration, Instant (monotonic, counts through suspend) and WallTime (for people and
+// records only).
 //
-// No clock is read here: `now` is always handed in. `runtime::Clock` reads CLOCK_BOOTTIME for Instant and CLOCK_REALTIME
-// for WallTime. Wall time decides nothing about ownership.
+// No clock is read here: `now` is always handed in. `runtime::Clock` reads CLOCK_BOOTTIME for
+// Instant and CLOCK_REALTIME for WallTime. Wall time decides nothing about ownership.
 #pragma once
 
 #include <chrono>

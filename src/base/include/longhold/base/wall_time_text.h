@@ -2,12 +2,12 @@
 // Wall time as RFC 3339 text in UTC with microseconds: "2026-11-30T08:00:00.123456Z".
 #pragma once
 
+#include <longhold/base/time.h>
+
 #include <array>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <longhold/base/time.h>
 
 namespace longhold {
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the ownership protocol, as every store keeps them: session, connection, cursor page.
 //
-// Values without behaviour beyond their own consistency. Protocol: DESIGN section 4 and docs/protocol/ownership.md.
+// Values without behaviour beyond their own consistency. Protocol: DESIGN section 4 and
+// docs/protocol/ownership.md.
 #pragma once
+
+#include <longhold/base/ids.h>
+#include <longhold/base/time.h>
 
 #include <compare>
 #include <cstdint>
@@ -11,9 +15,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <longhold/base/ids.h>
-#include <longhold/base/time.h>
 
 namespace longhold::core {
 
@@ -54,7 +55,8 @@ enum class DesiredState : std::uint8_t { started, stopped, deleted };
 [[nodiscard]] std::string_view text(DesiredState state);
 [[nodiscard]] std::optional<DesiredState> desired_state(std::string_view text);
 
-// How far delivery is durable. Ordered by (epoch, ordinal), never by value: values restart, and opaque ones have no order.
+// How far delivery is durable. Ordered by (epoch, ordinal), never by value: values restart, and
+// opaque ones have no order.
 struct Cursor {
     std::uint64_t spec_revision = 0;
     Epoch epoch;
@@ -73,9 +75,10 @@ struct Cursor {
     return a.epoch != b.epoch ? a.epoch > b.epoch : a.ordinal > b.ordinal;
 }
 
-// Who a connection row names: a session, or nobody. An unowned row lies in a bucket, so that no index partition is hot:
-// `none#07` when it is wanted, `off#07` when it is not. Which of the two follows from the desired state, and the verb that
-// changes the desired state of an unowned row moves it; only ownership verbs ever replace or set a session.
+// Who a connection row names: a session, or nobody. An unowned row lies in a bucket, so that no
+// index partition is hot: `none#07` when it is wanted, `off#07` when it is not. Which of the two
+// follows from the desired state, and the verb that changes the desired state of an unowned row
+// moves it; only ownership verbs ever replace or set a session.
 class Owner {
 public:
     // Requires a session id that is not empty and does not begin with "none#" or "off#".
@@ -108,7 +111,8 @@ private:
 
 using Labels = std::map<std::string, std::string>;
 
-// A wanted connection, and who owns it. Only ownership verbs write owner (beyond the bucket), epoch, attempt and phase.
+// A wanted connection, and who owns it. Only ownership verbs write owner (beyond the bucket),
+// epoch, attempt and phase.
 struct ConnectionRow {
     ConnectionId id;
     Labels labels;
@@ -134,7 +138,8 @@ struct CursorEntry {
     friend bool operator==(const CursorEntry&, const CursorEntry&) = default;
 };
 
-// Some moving cursors of one session, written whole, so that checkpoints cost one write per page and not per message.
+// Some moving cursors of one session, written whole, so that checkpoints cost one write per page
+// and not per message.
 struct CursorPage {
     SessionId session;
     std::uint32_t number = 0;

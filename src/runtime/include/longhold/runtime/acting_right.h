@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// ActingRight: whether a session may act at this instant, readable from every thread without a lock.
+// ActingRight: whether a session may act at this instant, readable from every thread without a
+// lock.
 //
-// The control thread extends it after each heartbeat, the watchdog revokes it, and everything that acts outward (a sink's write, an
-// application frame) asks it right before acting. Once revoked it never holds again: a new session has a new right.
-// Keeps I1 (one owner acts) on the owner's side: it ends by the owner's own clock, whatever any loop is doing.
+// The control thread extends it after each heartbeat, the watchdog revokes it, and everything that
+// acts outward (a sink's write, an application frame) asks it right before acting. Once revoked it
+// never holds again: a new session has a new right. Keeps I1 (one owner acts) on the owner's side:
+// it ends by the owner's own clock, whatever any loop is doing.
 #pragma once
+
+#include <longhold/base/time.h>
 
 #include <atomic>
 #include <cstdint>
-
-#include <longhold/base/time.h>
 
 namespace longhold::runtime {
 

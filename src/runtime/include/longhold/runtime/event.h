@@ -4,11 +4,11 @@
 // Thread-safety: none; lives on its loop's thread. Lifetime: outlives its waits.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
-
 #include <longhold/base/time.h>
 #include <longhold/runtime/loop.h>
 #include <longhold/runtime/task.h>
+
+#include <boost/asio/steady_timer.hpp>
 
 namespace longhold::runtime {
 
@@ -22,8 +22,9 @@ public:
     // Wakes all current waiters, after the current turn.
     void notify();
 
-    // Returns at the next notify(), or at `deadline`, whichever is first; may also return early. One waiter at a time when a deadline is
-    // given. Throws only the cancellation of a stopped TaskGroup.
+    // Returns at the next notify(), or at `deadline`, whichever is first; may also return early.
+    // One waiter at a time when a deadline is given. Throws only the cancellation of a stopped
+    // TaskGroup.
     [[nodiscard]] Task<> wait();
     [[nodiscard]] Task<> wait_until(Instant deadline);
 

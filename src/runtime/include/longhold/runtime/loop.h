@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loop: one thread's event loop, with a tick that others can watch.
 //
-// What lives on a loop is touched from its thread only; post() is the way in from others. Lifetime: a Loop outlives all that it runs;
-// whoever owns it joins its TaskGroups before run() may end.
+// What lives on a loop is touched from its thread only; post() is the way in from others. Lifetime:
+// a Loop outlives all that it runs; whoever owns it joins its TaskGroups before run() may end.
 #pragma once
-
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <memory>
-
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <longhold/base/time.h>
 #include <longhold/runtime/clock.h>
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace longhold::runtime {
 
@@ -30,7 +29,8 @@ public:
     // Lets run() return once nothing is left to do. From any thread.
     void finish();
 
-    // Runs `work` on the loop's thread, after the current turn. From any thread. Order of posts from one thread is kept.
+    // Runs `work` on the loop's thread, after the current turn. From any thread. Order of posts
+    // from one thread is kept.
     void post(std::function<void()> work);
 
     [[nodiscard]] boost::asio::io_context& context() { return context_; }

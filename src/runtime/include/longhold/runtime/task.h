@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Task: the coroutine type of everything that waits.
 //
-// A Task starts when it is awaited (or spawned in a TaskGroup) and runs on its awaiter's loop. Expected failures come back as values;
-// the only exception that crosses a co_await is the cancellation of a stopped TaskGroup.
+// A Task starts when it is awaited (or spawned in a TaskGroup) and runs on its awaiter's loop.
+// Expected failures come back as values; the only exception that crosses a co_await is the
+// cancellation of a stopped TaskGroup.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

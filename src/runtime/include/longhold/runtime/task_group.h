@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // TaskGroup: owns concurrent tasks of one loop, so that each is stopped and awaited by somebody.
 //
-// Thread-safety: none; lives on its loop's thread. Destroying one with live tasks stops the process: a lifetime bug shows at once.
+// Thread-safety: none; lives on its loop's thread. Destroying one with live tasks stops the
+// process: a lifetime bug shows at once.
 #pragma once
-
-#include <exception>
-#include <list>
-
-#include <boost/asio/cancellation_signal.hpp>
 
 #include <longhold/runtime/event.h>
 #include <longhold/runtime/loop.h>
 #include <longhold/runtime/task.h>
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <exception>
+#include <list>
 
 namespace longhold::runtime {
 
@@ -26,11 +26,12 @@ public:
     // Starts `task` on the loop, after the current turn. After stop() it is dropped unstarted.
     void spawn(Task<> task);
 
-    // Cancels every task at its current or next co_await. May be called more than once, and from within a task of the group.
+    // Cancels every task at its current or next co_await. May be called more than once, and from
+    // within a task of the group.
     void stop();
 
-    // Returns when every task has ended; throws what a task threw, other than the cancellation that stop() caused. A task that throws stops
-    // the others. Never call from a task of the group.
+    // Returns when every task has ended; throws what a task threw, other than the cancellation that
+    // stop() caused. A task that throws stops the others. Never call from a task of the group.
     [[nodiscard]] Task<> join();
 
     [[nodiscard]] bool stopped() const { return stopped_; }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records and the batches that carry them from a connection to a sink.
 //
-// A batch is filled on one I/O thread, handed over whole, and comes back whole with the sink's word; its memory is then used again, so that
-// the hot path does not allocate. Thread-safety: one owner at a time; handing over is the synchronisation.
+// A batch is filled on one I/O thread, handed over whole, and comes back whole with the sink's
+// word; its memory is then used again, so that the hot path does not allocate. Thread-safety: one
+// owner at a time; handing over is the synchronisation.
 #pragma once
+
+#include <longhold/base/ids.h>
+#include <longhold/base/time.h>
+#include <longhold/runtime/acting_right.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,16 +16,14 @@
 #include <string_view>
 #include <vector>
 
-#include <longhold/base/ids.h>
-#include <longhold/base/time.h>
-#include <longhold/runtime/acting_right.h>
-
 namespace longhold::sink {
 
-// `data`: a message; `gap`: messages known or suspected lost; `state`: a connection's own news, each epoch opens with one.
+// `data`: a message; `gap`: messages known or suspected lost; `state`: a connection's own news,
+// each epoch opens with one.
 enum class RecordKind : std::uint8_t { data, gap, state };
 
-// What records of one connection in one epoch have in common. Its owner keeps it alive until every batch that names it has come back.
+// What records of one connection in one epoch have in common. Its owner keeps it alive until every
+// batch that names it has come back.
 struct Origin {
     ConnectionId connection;
     Epoch epoch;
@@ -37,14 +40,16 @@ struct RecordHeader {
     bool binary = false;       // the body is bytes: data_base64 instead of data
     bool seq_is_text = false;  // the upstream's sequence was a JSON string, and is one in the record
     std::uint8_t reserved = 0;
-    std::uint32_t seq_size = 0;   // 0: the record has no sequence
-    std::uint32_t body_size = 0;  // data: the payload. gap, state: the further JSON members, as `"reason":"…","from":"…"`
-    std::uint64_t text_at = 0;    // seq, then body
+    std::uint32_t seq_size = 0;  // 0: the record has no sequence
+    std::uint32_t body_size =
+        0;                      // data: the payload. gap, state: the further JSON members, as `"reason":"…","from":"…"`
+    std::uint64_t text_at = 0;  // seq, then body
 };
 
 class RecordBatch {
 public:
-    // What every record of the batch acts under: the session's right, and the session that the sink files it under.
+    // What every record of the batch acts under: the session's right, and the session that the sink
+    // files it under.
     std::shared_ptr<const runtime::ActingRight> right;
     SessionId session;
 

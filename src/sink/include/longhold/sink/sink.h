@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sink: the contract that every place for messages keeps.
 //
-// A sink acks a batch only when all of its records are durable. It asks the batch's right immediately before each write and writes nothing
-// of a batch whose right has ended. What it cannot write now it keeps and tries again; it never drops by itself. Bounds are the
-// submitter's: it stops submitting while too many bytes have not come back (G4).
+// A sink acks a batch only when all of its records are durable. It asks the batch's right
+// immediately before each write and writes nothing of a batch whose right has ended. What it cannot
+// write now it keeps and tries again; it never drops by itself. Bounds are the submitter's: it
+// stops submitting while too many bytes have not come back (G4).
 #pragma once
+
+#include <longhold/base/ids.h>
+#include <longhold/base/time.h>
+#include <longhold/core/rows.h>
+#include <longhold/sink/record.h>
 
 #include <cstdint>
 #include <expected>
@@ -12,11 +18,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <longhold/base/ids.h>
-#include <longhold/base/time.h>
-#include <longhold/core/rows.h>
-#include <longhold/sink/record.h>
 
 namespace longhold::sink {
 
@@ -47,13 +48,13 @@ public:
 
 // What a sink says of itself. Counters are since it was opened.
 struct SinkHealth {
-    std::string name;              // as the settings name it, such as "main"
-    bool stuck = false;            // the last write failed and is being retried
-    std::string reason;            // of being stuck, for people
-    std::uint64_t records = 0;     // acked
-    std::uint64_t bytes = 0;       // written
-    std::uint64_t batches = 0;     // acked
-    std::uint64_t failures = 0;    // writes or syncs that failed and were retried
+    std::string name;            // as the settings name it, such as "main"
+    bool stuck = false;          // the last write failed and is being retried
+    std::string reason;          // of being stuck, for people
+    std::uint64_t records = 0;   // acked
+    std::uint64_t bytes = 0;     // written
+    std::uint64_t batches = 0;   // acked
+    std::uint64_t failures = 0;  // writes or syncs that failed and were retried
     std::uint64_t pending_records = 0;
     std::uint64_t pending_bytes = 0;
 };
@@ -64,26 +65,31 @@ struct SinkCursor {
     core::Cursor cursor;  // spec_revision is 0: the sink does not know it
 };
 
-// Thread-safety: all members may be called from any thread, close() once. Lifetime: receivers outlive their batches' return.
+// Thread-safety: all members may be called from any thread, close() once. Lifetime: receivers
+// outlive their batches' return.
 class Sink {
 public:
     virtual ~Sink() = default;
 
-    // Takes a batch; `receiver` gets it back, exactly once. Never blocks. Batches of one receiver are written in the order submitted.
+    // Takes a batch; `receiver` gets it back, exactly once. Never blocks. Batches of one receiver
+    // are written in the order submitted.
     virtual void submit(std::unique_ptr<RecordBatch> batch, BatchReceiver& receiver) = 0;
 
-    // The last record of each connection that `session`, which must be final, left durable here: the sink as cursor authority, so that a
-    // successor resumes behind the last record and not behind the last checkpoint. Empty where this sink cannot know, or cannot see that
-    // session's records from here. May block for the time of a bounded read: not for I/O threads.
+    // The last record of each connection that `session`, which must be final, left durable here:
+    // the sink as cursor authority, so that a successor resumes behind the last record and not
+    // behind the last checkpoint. Empty where this sink cannot know, or cannot see that session's
+    // records from here. May block for the time of a bounded read: not for I/O threads.
     [[nodiscard]] virtual Result<std::vector<SinkCursor>> resume_points(const SessionId& session) = 0;
 
-    // No more records come for `session`; its file may be closed once what was submitted is written.
+    // No more records come for `session`; its file may be closed once what was submitted is
+    // written.
     virtual void end_session(const SessionId& session) = 0;
 
     [[nodiscard]] virtual SinkHealth health() const = 0;
 
-    // Writes what was submitted until `deadline`, then gives the rest back as discarded and ends the sink's thread. Returns whether
-    // everything was written. After it returns nothing is written any more.
+    // Writes what was submitted until `deadline`, then gives the rest back as discarded and ends
+    // the sink's thread. Returns whether everything was written. After it returns nothing is
+    // written any more.
     virtual bool close(Instant deadline) = 0;
 };
 

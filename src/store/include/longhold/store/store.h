@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Store: the contract that every ownership store keeps.
 //
-// Verbs on sessions, connections and cursor pages (not a key-value interface), each one conditional write per row. What a verb means is
-// said at its type in core/verbs.h; every implementation passes the one contract suite in store/contract_test.h.
+// Verbs on sessions, connections and cursor pages (not a key-value interface), each one conditional
+// write per row. What a verb means is said at its type in core/verbs.h; every implementation passes
+// the one contract suite in store/contract_test.h.
 //
-// Conditional writes never retry by themselves: a time-out after sending is `unknown`, and the engine reads back. Reads answer a Result;
-// point reads and owned/unowned pages are consistent where rows decide, an index only nominates.
+// Conditional writes never retry by themselves: a time-out after sending is `unknown`, and the
+// engine reads back. Reads answer a Result; point reads and owned/unowned pages are consistent
+// where rows decide, an index only nominates.
 //
-// Deadlines: each call ends by `deadline` (an unreachable store answers `unknown` or `unavailable`), never later by more than a
-// scheduling delay. Thread-safety: one Store is used from the loop it was opened for; a call may overlap others. Lifetime: outlives its calls.
+// Deadlines: each call ends by `deadline` (an unreachable store answers `unknown` or
+// `unavailable`), never later by more than a scheduling delay. Thread-safety: one Store is used
+// from the loop it was opened for; a call may overlap others. Lifetime: outlives its calls.
 #pragma once
+
+#include <longhold/base/time.h>
+#include <longhold/core/rows.h>
+#include <longhold/core/verbs.h>
+#include <longhold/runtime/task.h>
 
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <longhold/base/time.h>
-#include <longhold/core/rows.h>
-#include <longhold/core/verbs.h>
-#include <longhold/runtime/task.h>
 
 namespace longhold::store {
 
@@ -90,8 +93,10 @@ public:
     virtual Task<core::Outcome<core::SessionRow>> request_drain(SessionId id, Instant deadline) = 0;
 
     // ---- ownership of connections; answers have one outcome per item, in order
-    virtual Task<std::vector<core::Outcome<core::ConnectionRow>>> claim(std::vector<core::Claim> verbs, Instant deadline) = 0;
-    virtual Task<std::vector<core::Outcome<core::ConnectionRow>>> release(std::vector<core::Release> verbs, Instant deadline) = 0;
+    virtual Task<std::vector<core::Outcome<core::ConnectionRow>>> claim(std::vector<core::Claim> verbs,
+                                                                        Instant deadline) = 0;
+    virtual Task<std::vector<core::Outcome<core::ConnectionRow>>> release(std::vector<core::Release> verbs,
+                                                                          Instant deadline) = 0;
 
     // ---- reading connections
     // Rows that are wanted and unowned (`none#`) in any of `buckets`, by id above `after`.
@@ -101,18 +106,24 @@ public:
     virtual Task<Result<ConnectionPage>> list_owned(SessionId session, ConnectionId after, std::uint32_t limit,
                                                     Instant deadline) = 0;
     // The rows that exist among `ids`, tombstones too, in any order.
-    virtual Task<Result<std::vector<core::ConnectionRow>>> get_connections(std::vector<ConnectionId> ids, Instant deadline) = 0;
-    // All rows but tombstones (with them if asked), by id above `after`; `selector` is applied before `limit`.
+    virtual Task<Result<std::vector<core::ConnectionRow>>> get_connections(std::vector<ConnectionId> ids,
+                                                                           Instant deadline) = 0;
+    // All rows but tombstones (with them if asked), by id above `after`; `selector` is applied
+    // before `limit`.
     virtual Task<Result<ConnectionPage>> list_connections(Selector selector, bool with_deleted, ConnectionId after,
                                                           std::uint32_t limit, Instant deadline) = 0;
 
     // ---- what operators want; never touches a session as owner, epoch, attempt or phase
-    // Creates the row (epoch = the floor, owner by bucket) or replaces labels, spec and desired state of the row that is there; revives a
-    // tombstone, keeping its epoch and cursor epoch order. spec_revision rises only when the spec's text differs.
+    // Creates the row (epoch = the floor, owner by bucket) or replaces labels, spec and desired
+    // state of the row that is there; revives a tombstone, keeping its epoch and cursor epoch
+    // order. spec_revision rises only when the spec's text differs.
     virtual Task<core::Outcome<core::ConnectionRow>> put_connection(PutConnection verb, Instant deadline) = 0;
-    // STARTED, STOPPED or DELETED. Refused where the row is absent, or a tombstone and `desired` is not DELETED.
-    virtual Task<core::Outcome<core::ConnectionRow>> set_desired(ConnectionId id, core::DesiredState desired, Instant deadline) = 0;
-    // Removes unowned tombstones last updated before `before`, at most `limit`; first raises the epoch floor above every one of them.
+    // STARTED, STOPPED or DELETED. Refused where the row is absent, or a tombstone and `desired` is
+    // not DELETED.
+    virtual Task<core::Outcome<core::ConnectionRow>> set_desired(ConnectionId id, core::DesiredState desired,
+                                                                 Instant deadline) = 0;
+    // Removes unowned tombstones last updated before `before`, at most `limit`; first raises the
+    // epoch floor above every one of them.
     virtual Task<Result<std::uint32_t>> purge_deleted(WallTime before, std::uint32_t limit, Instant deadline) = 0;
 
     // ---- cursor pages: one writer each (the session), written whole

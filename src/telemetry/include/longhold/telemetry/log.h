@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Log: structured lines to stderr, as text for people or JSON for machines.
 //
-// A line is an event name in plain words, and fields. Field values are never secrets. Thread-safety: all members may be called from any
-// thread. A full or closed stderr never blocks or fails a caller for longer than a write takes.
+// A line is an event name in plain words, and fields. Field values are never secrets.
+// Thread-safety: all members may be called from any thread. A full or closed stderr never blocks or
+// fails a caller for longer than a write takes.
 #pragma once
+
+#include <longhold/base/ids.h>
+#include <longhold/base/time.h>
 
 #include <concepts>
 #include <cstdint>
@@ -11,9 +15,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include <longhold/base/ids.h>
-#include <longhold/base/time.h>
 
 namespace longhold::telemetry {
 
@@ -33,7 +34,8 @@ struct Field {
     Field(std::string_view field_name, const std::string& text) : name(field_name), value(text) {}
 
     template <std::integral Number>
-    Field(std::string_view field_name, Number number) : name(field_name), value(std::to_string(number)), is_number(true) {}
+    Field(std::string_view field_name, Number number)
+        : name(field_name), value(std::to_string(number)), is_number(true) {}
 
     template <class Tag>
     Field(std::string_view field_name, const Name<Tag>& id) : name(field_name), value(id.text()) {}
@@ -56,7 +58,9 @@ public:
 
     void info(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::info, event, fields); }
 
-    void warning(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::warning, event, fields); }
+    void warning(std::string_view event, std::initializer_list<Field> fields = {}) {
+        write(Level::warning, event, fields);
+    }
 
     void error(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::error, event, fields); }
 

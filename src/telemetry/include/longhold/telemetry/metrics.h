@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics: counters, gauges and histograms by name, exposed as Prometheus text.
 //
-// Every metric is declared in one table (metrics_table.cc) with its help, unit and labels: asking for a name that is not there stops the
-// process. Names have the prefix `longhold_`, base units, and `_total` on counters; no connection id or URL is ever a label.
+// Every metric is declared in one table (metrics_table.cc) with its help, unit and labels: asking
+// for a name that is not there stops the process. Names have the prefix `longhold_`, base units,
+// and `_total` on counters; no connection id or URL is ever a label.
 //
-// Thread-safety: all members may be called from any thread. References stay valid as long as the Metrics object; keep them rather than asking
-// again on a hot path.
+// Thread-safety: all members may be called from any thread. References stay valid as long as the
+// Metrics object; keep them rather than asking again on a hot path.
 #pragma once
+
+#include <longhold/base/time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -14,8 +17,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include <longhold/base/time.h>
 
 namespace longhold::telemetry {
 
@@ -41,8 +42,8 @@ private:
     std::atomic<double> value_{0};
 };
 
-// Durations in log-linear buckets: 1 µs to about 1 h, relative error at most 1/16 (four linear steps for each power of two, halved by
-// reporting the middle).
+// Durations in log-linear buckets: 1 µs to about 1 h, relative error at most 1/16 (four linear
+// steps for each power of two, halved by reporting the middle).
 class Histogram {
 public:
     void observe(Duration duration);
@@ -50,9 +51,14 @@ public:
     static constexpr std::size_t bucket_count = 4 * 32;
     // Upper bound of a bucket, in seconds.
     [[nodiscard]] static double upper_bound(std::size_t bucket);
-    [[nodiscard]] std::uint64_t count(std::size_t bucket) const { return counts_[bucket].load(std::memory_order_relaxed); }
 
-    [[nodiscard]] double sum_seconds() const { return static_cast<double>(sum_.load(std::memory_order_relaxed)) * 1e-9; }
+    [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
+        return counts_[bucket].load(std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] double sum_seconds() const {
+        return static_cast<double>(sum_.load(std::memory_order_relaxed)) * 1e-9;
+    }
 
 private:
     std::atomic<std::uint64_t> counts_[bucket_count]{};
