@@ -13,6 +13,7 @@ function(longhold_layer name)
     add_library(longhold::${name} ALIAS longhold_${name})
     set_target_properties(longhold_${name} PROPERTIES
         LONGHOLD_LEVEL ${arg_LEVEL}
+        LONGHOLD_DEPENDS "${arg_DEPENDS}"
         LINKER_LANGUAGE CXX
         VERIFY_INTERFACE_HEADER_SETS ON)
     target_sources(longhold_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
