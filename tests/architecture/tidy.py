@@ -217,6 +217,21 @@ def layer_picture_is_true(tree):
                 yield path, 1, f"ARCHITECTURE.md does not show `{name} {level}`"
 
 
+@rule("an invariant whose test is gone is a wish", whole_tree=True)
+def invariants_name_real_tests(tree):
+    cases = {}
+    for file in tree.values():
+        if file.is_cpp and file.is_test:
+            for suite, case in re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),\s*(\w+)\)", file.text, flags=re.MULTILINE):
+                cases.setdefault(suite, set()).add(case)
+    page = tree.get("docs/INVARIANTS.md")
+    for number, line in enumerate(page.lines if page else [], 1):
+        for suite, case in re.findall(r"`(\w+)\.([A-Z]\w+)`", line):
+            # A suite of a layer that is not in this tree is nobody's mistake.
+            if suite in cases and case not in cases[suite]:
+                yield page.path, number, f"there is no test {suite}.{case}"
+
+
 def read_tree(root):
     """Every text file that is, or would be, under version control; all files where there is no Git."""
     listing = subprocess.run(

@@ -12,12 +12,14 @@ SOUND = {
     "ARCHITECTURE.md": "# Architecture\n\n## The layers\n\nbase 0 · core 1\n",
     "docs/decisions/README.md": "[one](0001-one.md)\n",
     "docs/decisions/0001-one.md": "# One\n",
-    "src/base/CMakeLists.txt": "longhold_layer(base LEVEL 0 SOURCES x.cc deep/y.cc)\n",
+    "src/base/CMakeLists.txt": "longhold_layer(base LEVEL 0 SOURCES x.cc x_test.cc deep/y.cc)\n",
     "src/base/x.cc": LICENCE + "// A detached remark about std::chrono::steady_clock::now.\nint f() {\n    return 1'000;\n}\n",
     "src/base/deep/y.cc": LICENCE + 'const char* text = "detached getenv";\n',
     "src/base/include/longhold/base/x.h": LICENCE
     + "[[nodiscard]] Result<int> read();\nclass A {\npublic:\n    [[nodiscard]] static std::expected<int, E> make(Result<int> r);\n"
     "    virtual Task<Result<int>> wait() = 0;\n    Result<int> member_;\n};\n",
+    "src/base/x_test.cc": LICENCE + "TEST(X, Holds) {\n}\n",
+    "docs/INVARIANTS.md": "`X.Holds`\n",
     "src/runtime/CMakeLists.txt": "longhold_layer(runtime_is_not_checked_here SOURCES clock.cc)\n",
     "src/runtime/clock.cc": LICENCE + "#include <boost/asio.hpp>\nauto t = std::chrono::steady_clock::now();\n",
     "tools/x.sh": f"#!/usr/bin/env bash\n# {tidy.SPDX}\nmktemp /tmp/a.XXXXXX\n",
@@ -62,6 +64,7 @@ SEEDS = [
     ("decisions_are_indexed", "docs/decisions/0002-two.md", "# Two\n"),
     ("decisions_are_indexed", "docs/decisions/0003-three.md", "# Three\n"),
     ("readme_shows_the_commands", "README.md", "`./dev test`\n"),
+    ("invariants_name_real_tests", "docs/INVARIANTS.md", "`X.Holds` and `X.Shines`\n"),
     ("layer_picture_is_true", "ARCHITECTURE.md", "## The layers\n\nbase 1\n"),
 ]
 
