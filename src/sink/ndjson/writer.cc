@@ -38,6 +38,7 @@ void Writer::run() {
 }
 
 bool Writer::turn() {
+    const bool was_closing = closing();  // asked first, so that all that was submitted before close() is taken
     inbox_.take(waiting_);
     if (out_of_time()) {
         finish();
@@ -47,7 +48,7 @@ bool Writer::turn() {
         retry_at_.reset();
         work();
     }
-    if (closing() && (idle() || out_of_time())) {
+    if (was_closing && (idle() || out_of_time())) {
         finish();
         return false;
     }

@@ -19,8 +19,8 @@
 namespace longhold::sink {
 
 struct NdjsonOptions {
-    std::string directory;
-    std::string name;                                       // as the settings name the sink
+    std::string directory{};
+    std::string name{};                                     // as the settings name the sink
     Duration fsync_every = std::chrono::milliseconds{200};  // from the first unsynced write; 0: after each batch
     std::uint64_t rotate_bytes = 128ULL * 1024 * 1024;      // a file grows beyond it only by a batch that alone does
     Duration rotate_every = std::chrono::hours{1};
