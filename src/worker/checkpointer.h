@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpointer: a session's moving cursors, gathered from the I/O loops and written as cursor pages.
 //
-// One write per page that changed, whatever the number of messages (G6). Thread-safety: none; lives on the control loop's thread.
+// One write per page that changed, whatever the number of messages (G6). Thread-safety: none; lives on the control
+// loop's thread.
 #pragma once
-
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <vector>
 
 #include <longhold/core/rows.h>
 #include <longhold/runtime/task.h>
 #include <longhold/store/store.h>
 #include <longhold/telemetry/metrics.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
 
 namespace longhold::worker {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control.h"
 
-#include <algorithm>
-#include <utility>
-
 #include <longhold/base/invariant.h>
 #include <longhold/runtime/random_seed.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace longhold::worker {
 namespace {
@@ -32,7 +32,6 @@ Control::Control(const WorkerOptions& options, const WorkerParts& parts, std::ve
       checkpoints_(parts.store, parts.metrics),
       tasks_(parts.control),
       time_changed_(parts.control),
-      progressed_(parts.control),
       held_(parts.metrics.gauge("longhold_held")),
       slack_(parts.metrics.gauge("longhold_lease_slack_seconds")) {}
 
@@ -60,7 +59,7 @@ void Control::step(const core::Event& event) {
         step(core::Start{SessionId{runtime::fresh_id()}});
         return;
     }
-    progressed_.notify();
+    progressed();
     if (engine_.wake_at() < armed_for_) {
         time_changed_.notify();
     }
@@ -68,33 +67,35 @@ void Control::step(const core::Event& event) {
 
 void Control::carry_out(core::Command command) {
     std::visit(
-        Overloaded{[&](core::Call& what) { tasks_.spawn(call(std::move(what))); },
-                   [&](const core::ExtendRight& what) { extend_right(what); },
-                   [&](const core::DropSession& what) {
-                       drop_rights(what.session);
-                       parts_.metrics.counter("longhold_self_fences_total", {{"reason", std::string{core::text(what.reason)}}}).add();
-                       parts_.log.error("session lost, its sockets are reset",
-                                        {{"session", what.session}, {"reason", core::text(what.reason)}});
-                       placed_.clear();
-                       placed_count_.assign(loops_.size(), 0);
-                   },
-                   [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row)); },
-                   [&](const core::CloseConnection& what) {
-                       loop_of(what.connection).close(what.connection, what.epoch, what.reason);
-                   },
-                   [&](const core::AbortConnection& what) { loop_of(what.connection).abort(what.connection, what.epoch); },
-                   [&](core::UpdateConnection& what) {
-                       IoLoop& loop = loop_of(what.row.id);
-                       loop.update(std::move(what.row));
-                   },
-                   [&](const core::DrainAsked&) { parts_.on_drain_asked(); }, [&](const core::Drained&) { drained_ = true; },
-                   [&](const core::SessionEnded& what) {
-                       session_ended_ = what.left;
-                       if (!what.left && !ending_) {
-                           parts_.on_failed("the session ended: no I/O loop turns any more");
-                       }
-                   },
-                   [&](const core::Notice& what) { tell(what); }},
+        Overloaded{
+            [&](core::Call& what) { tasks_.spawn(call(std::move(what))); },
+            [&](const core::ExtendRight& what) { extend_right(what); },
+            [&](const core::DropSession& what) {
+                drop_rights(what.session);
+                parts_.metrics.counter("longhold_self_fences_total", {{"reason", std::string{core::text(what.reason)}}})
+                    .add();
+                parts_.log.error("session lost, its sockets are reset",
+                                 {{"session", what.session}, {"reason", core::text(what.reason)}});
+                placed_.clear();
+                placed_count_.assign(loops_.size(), 0);
+            },
+            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row)); },
+            [&](const core::CloseConnection& what) {
+                loop_of(what.connection).close(what.connection, what.epoch, what.reason);
+            },
+            [&](const core::AbortConnection& what) { loop_of(what.connection).abort(what.connection, what.epoch); },
+            [&](core::UpdateConnection& what) {
+                IoLoop& loop = loop_of(what.row.id);
+                loop.update(std::move(what.row));
+            },
+            [&](const core::DrainAsked&) { parts_.on_drain_asked(); }, [&](const core::Drained&) { drained_ = true; },
+            [&](const core::SessionEnded& what) {
+                session_ended_ = what.left;
+                if (!what.left && !ending_) {
+                    parts_.on_failed("the session ended: no I/O loop turns any more");
+                }
+            },
+            [&](const core::Notice& what) { tell(what); }},
         command);
 }
 
@@ -144,22 +145,22 @@ void Control::open(core::ConnectionRow row) {
             best = i;
         }
     }
-    const auto [place, fresh] = placed_.try_emplace(row.id, best);
-    if (fresh || stuck_[place->second]) {
-        place->second = best;
+    const auto [place, fresh] = placed_.try_emplace(row.id, Place{best, row.epoch});
+    if (fresh) {
         ++placed_count_[best];
     }
-    loops_[place->second]->open(std::move(row), rights_);
+    place->second.epoch = row.epoch;
+    loops_[place->second.loop]->open(std::move(row), rights_);
 }
 
 IoLoop& Control::loop_of(const ConnectionId& connection) {
     const auto place = placed_.find(connection);
-    return *loops_[place == placed_.end() ? 0 : place->second];
+    return *loops_[place == placed_.end() ? 0 : place->second.loop];
 }
 
 void Control::closed(core::Closed closed) {
     if (const auto place = placed_.find(closed.connection); place != placed_.end()) {
-        --placed_count_[place->second];
+        --placed_count_[place->second.loop];
         placed_.erase(place);
     }
     // What is known of an epoch that was never opened here is in its checkpoint.
@@ -182,12 +183,11 @@ void Control::loop_stuck(std::uint32_t number) {
     }
     core::LoopStuck event;
     for (auto place = placed_.begin(); place != placed_.end();) {
-        if (place->second != number) {
+        if (place->second.loop != number) {
             ++place;
             continue;
         }
-        const auto cursor = checkpoints_.known(place->first);
-        event.connections.push_back(core::Closed{place->first, cursor ? cursor->epoch : Epoch{}, cursor});
+        event.connections.push_back(core::Closed{place->first, place->second.epoch, checkpoints_.known(place->first)});
         place = placed_.erase(place);
     }
     placed_count_[number] = 0;
@@ -233,7 +233,8 @@ void Control::tell(const core::Notice& notice) {
     std::unreachable();
 }
 
-// ---- tasks ------------------------------------------------------------------------------------------------------------
+// ---- tasks
+// ------------------------------------------------------------------------------------------------------------
 
 runtime::Task<> Control::call(core::Call call) {
     const Instant began = clock_.now();
@@ -266,6 +267,7 @@ runtime::Task<bool> Control::checkpoint(Instant deadline) {
     struct Gathering {
         std::size_t waiting = 0;
     };
+
     const auto gathering = std::make_shared<Gathering>();
     const SessionId session = engine_.session().id();
     for (std::size_t i = 0; i < loops_.size(); ++i) {
@@ -281,31 +283,40 @@ runtime::Task<bool> Control::checkpoint(Instant deadline) {
                         checkpoints_.moved(each.connection, each.cursor);
                     }
                 }
-                progressed_.notify();
+                progressed();
             });
         });
     }
     const bool gathered = co_await wait_until([gathering] { return gathering->waiting == 0; }, deadline);
     const bool written = co_await checkpoints_.write(deadline);
-    co_return gathered && written;
+    co_return gathered&& written;
 }
 
 runtime::Task<> Control::keep_tombstones_few() {
     for (;;) {
         co_await runtime::sleep_until(parts_.control, clock_.now() + purge_every);
-        const auto before = clock_.wall_now() - std::chrono::duration_cast<WallTime::duration>(options_.tombstone_retention);
-        const auto purged = co_await parts_.store.purge_deleted(before, purge_limit, clock_.now() + options_.engine.lease);
+        const auto before =
+            clock_.wall_now() - std::chrono::duration_cast<WallTime::duration>(options_.tombstone_retention);
+        const auto purged =
+            co_await parts_.store.purge_deleted(before, purge_limit, clock_.now() + options_.engine.lease);
         if (purged && *purged > 0) {
             parts_.log.info("tombstones removed", {{"count", *purged}});
         }
     }
 }
 
-runtime::Task<bool> Control::wait_until(std::function<bool()> holds, Instant deadline) {
-    while (!holds() && clock_.now() < deadline) {
-        runtime::Event& progressed = progressed_;
-        co_await progressed.wait_until(std::min(deadline, clock_.now() + std::chrono::milliseconds{20}));
+void Control::progressed() {
+    for (auto& event : waiting_) {
+        event.notify();
     }
+}
+
+runtime::Task<bool> Control::wait_until(std::function<bool()> holds, Instant deadline) {
+    const auto event = waiting_.emplace(waiting_.end(), parts_.control);
+    while (!holds() && clock_.now() < deadline) {
+        co_await event->wait_until(deadline);
+    }
+    waiting_.erase(event);
     co_return holds();
 }
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control: runs the ownership engine on the control loop: carries its commands out over store, I/O loops and rights, and brings every answer
-// back to it.
+// Control: runs the ownership engine on the control loop: carries its commands out over store, I/O loops and rights,
+// and brings every answer back to it.
 //
 // Decides nothing. Thread-safety: none; lives on the control loop's thread.
 #pragma once
-
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <longhold/core/engine.h>
 #include <longhold/runtime/event.h>
 #include <longhold/runtime/task_group.h>
 #include <longhold/worker/worker.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "checkpointer.h"
 #include "io_loop.h"
@@ -84,10 +85,17 @@ private:
     Checkpointer checkpoints_;
     runtime::TaskGroup tasks_;
     runtime::Event time_changed_;
-    runtime::Event progressed_;
+    std::list<runtime::Event> waiting_;  // of wait_until(), one each
     std::shared_ptr<SessionRights> rights_;
     std::unique_ptr<runtime::Watch> watch_;
-    std::map<ConnectionId, std::uint32_t> placed_;  // which loop holds it
+    struct Place {
+        std::uint32_t loop = 0;
+        Epoch epoch;
+    };
+
+    void progressed();
+
+    std::map<ConnectionId, Place> placed_;
     std::vector<std::uint32_t> placed_count_;
     std::vector<bool> stuck_;
     Instant armed_for_{};

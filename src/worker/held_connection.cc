@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "held_connection.h"
 
-#include <utility>
+#include <longhold/base/invariant.h>
 
 #include <boost/asio/this_coro.hpp>
-
-#include <longhold/base/invariant.h>
+#include <algorithm>
+#include <utility>
 
 namespace longhold::worker {
 namespace {
@@ -89,7 +89,9 @@ HeldConnection::HeldConnection(IoLoop& io, core::ConnectionRow row, std::shared_
     gauge(phase_).add(1);
 }
 
-HeldConnection::~HeldConnection() { gauge(phase_).add(-1); }
+HeldConnection::~HeldConnection() {
+    gauge(phase_).add(-1);
+}
 
 telemetry::Gauge& HeldConnection::gauge(Phase phase) {
     switch (phase) {
@@ -115,7 +117,8 @@ bool HeldConnection::may_act() const {
     return !aborted_ && rights_->per_loop[io_.options().number]->holds(io_.clock().now());
 }
 
-// ---- orders from the control thread ------------------------------------------------------------------------------------
+// ---- orders from the control thread
+// ------------------------------------------------------------------------------------
 
 void HeldConnection::close(core::CloseReason reason) {
     if (std::exchange(closing_, true)) {
@@ -124,7 +127,8 @@ void HeldConnection::close(core::CloseReason reason) {
     close_reason_ = reason;
     if (socket_) {
         const bool moves_on = reason == core::CloseReason::drain;
-        socket_->close(moves_on ? close_code_drain : close_code_done, moves_on ? "moving to another worker" : "no longer wanted");
+        socket_->close(moves_on ? close_code_drain : close_code_done,
+                       moves_on ? "moving to another worker" : "no longer wanted");
     }
     wake_.notify();
 }
@@ -163,7 +167,8 @@ void HeldConnection::resume_reading() {
     wake_.notify();
 }
 
-// ---- the life -----------------------------------------------------------------------------------------------------------
+// ---- the life
+// -----------------------------------------------------------------------------------------------------------
 
 void HeldConnection::resolve() {
     auto resolved = io_.resolver()(row_.spec);
@@ -262,9 +267,10 @@ std::optional<upstream::ConnectionOptions> HeldConnection::dial_options(const st
         options.headers.emplace_back(name, value);
     }
     options.subprotocols = profile.subprotocols;
-    options.tls = {.verify = profile.tls.verify, .ca_file = profile.tls.ca_file, .server_name = profile.tls.server_name};
+    options.tls = {
+        .verify = profile.tls.verify, .ca_file = profile.tls.ca_file, .server_name = profile.tls.server_name};
     options.frame_bytes_max = profile.limits.frame_bytes.bytes;
-    options.message_bytes_max = profile.limits.message_bytes.bytes;
+    options.message_bytes_max = std::min<std::size_t>(profile.limits.message_bytes.bytes, IoLoop::message_bytes_max);
     options.attempt_timeout = profile.attempt_timeout;
     options.ping_every = profile.liveness.ping_every;
     options.pong_timeout = profile.liveness.ping_timeout;
@@ -300,6 +306,10 @@ bool HeldConnection::on_message(upstream::Message message) {
     if (closing_) {
         return true;  // not taken in: the next owner asks for it again, or its loss is a gap there
     }
+    if (!io_.has_room(message.data.size())) {
+        socket_->abort();  // not taken in: it is asked for again when there is room
+        return true;
+    }
     io_.metrics().messages.add();
     io_.metrics().message_bytes.add(message.data.size());
     SequenceValue seq;
@@ -315,8 +325,8 @@ bool HeldConnection::on_message(upstream::Message message) {
     }
     switch (decision.action) {
         case core::Action::deliver:
-            write(sink::RecordKind::data, decision.stream, decision.with_seq ? seq.text : std::string_view{}, seq.is_text, message.data,
-                  message.binary);
+            write(sink::RecordKind::data, decision.stream, decision.with_seq ? seq.text : std::string_view{},
+                  seq.is_text, message.data, message.binary);
             break;
         case core::Action::drop:
             io_.metrics().duplicates.add();
@@ -343,8 +353,8 @@ void HeldConnection::write_notes(const std::vector<core::Note>& notes) {
     }
 }
 
-void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text, std::string_view body,
-                           bool binary) {
+void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text,
+                           std::string_view body, bool binary) {
     const Instant now = io_.turn_now();
     sink::RecordHeader header{.origin = &origin_,
                               .ordinal = ++ordinal_,
@@ -369,8 +379,9 @@ void HeldConnection::ended(const upstream::Ended& ended) {
                                     .ready_for = open_since_ ? io_.clock().now() - *open_since_ : Duration::zero()};
     const std::string reason{upstream::name_of(ended.reason)};
     io_.metrics()
-        .all.counter(open_since_ ? "longhold_disconnects_total" : "longhold_dials_total",
-                     {{open_since_ ? "reason" : "result", reason}})
+        .all
+        .counter(open_since_ ? "longhold_disconnects_total" : "longhold_dials_total",
+                 {{open_since_ ? "reason" : "result", reason}})
         .add();
     const auto wait = backoff_.ended(end_of(ended), life, io_.random().unit());
     // Nothing is given up for ever while it is wanted: what a table calls fatal is tried again at the slowest pace.

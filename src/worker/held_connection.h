@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldConnection: one connection in one epoch, from its claim to its release: dials, follows the sequence, makes records, counts acks.
+// HeldConnection: one connection in one epoch, from its claim to its release: dials, follows the sequence, makes
+// records, counts acks.
 //
-// Each socket is one upstream::Connection, so that nothing of an old one touches a new one; sequence, cursor and ordinal go on across the
-// sockets of an epoch. Nothing is written or sent unless the session's right holds. The object stays until all of its records have come back
-// from the sink, since batches point at its origin.
+// Each socket is one upstream::Connection, so that nothing of an old one touches a new one; sequence, cursor and
+// ordinal go on across the sockets of an epoch. Nothing is written or sent unless the session's right holds. The object
+// stays until all of its records have come back from the sink, since batches point at its origin.
 //
 // Thread-safety: none; lives on its IoLoop.
 #pragma once
-
-#include <memory>
-#include <optional>
-#include <string>
 
 #include <longhold/config/profile.h>
 #include <longhold/core/backoff.h>
@@ -20,6 +17,10 @@
 #include <longhold/runtime/event.h>
 #include <longhold/sink/record.h>
 #include <longhold/upstream/connection.h>
+
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "io_loop.h"
 
@@ -57,6 +58,7 @@ public:
     // ---- upstream::Receiver
     void on_open() override;
     bool on_message(upstream::Message message) override;
+
     void on_burst_end() override {}
 
 private:
@@ -70,7 +72,8 @@ private:
     [[nodiscard]] std::optional<upstream::ConnectionOptions> dial_options(const std::optional<std::string>& cursor);
     void ended(const upstream::Ended& ended);
     void write_notes(const std::vector<core::Note>& notes);
-    void write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text, std::string_view body, bool binary);
+    void write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text,
+               std::string_view body, bool binary);
     void enter(Phase phase);
     [[nodiscard]] telemetry::Gauge& gauge(Phase phase);
     [[nodiscard]] bool may_act() const;
@@ -96,8 +99,8 @@ private:
     bool renew_ = false;  // dial again at once: a restart to be replayed, or a new spec
     core::CloseReason close_reason_ = core::CloseReason::stopped;
     std::uint64_t ordinal_ = 0;
-    std::uint64_t in_flight_ = 0;         // records that have not come back
-    std::uint64_t cursor_told_ = 0;       // ordinal of the last cursor given to the checkpointer
+    std::uint64_t in_flight_ = 0;          // records that have not come back
+    std::uint64_t cursor_told_ = 0;        // ordinal of the last cursor given to the checkpointer
     std::uint64_t delivered_at_open_ = 0;  // ordinal_ when the current socket opened
     std::optional<Instant> open_since_;
     Duration wait_{};

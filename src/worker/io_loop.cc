@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io_loop.h"
 
+#include <longhold/base/invariant.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <longhold/base/invariant.h>
 
 #include "held_connection.h"
 
@@ -14,13 +14,19 @@ namespace {
 // An open batch leaves at once when it is this large.
 constexpr std::size_t batch_bytes_max = 256UL * 1024;
 
+// The intake beyond its high mark: the message that makes a connection stop, of each connection, and the records that connections write of
+// themselves.
+constexpr std::uint64_t intake_burst = 2 * IoLoop::message_bytes_max;
+
+core::IntakeLimits intake_limits(std::uint64_t bytes) { return {.low = bytes / 2, .high = bytes, .burst = intake_burst}; }
+
 // Empty batches kept for use, so that the hot path does not allocate.
 constexpr std::size_t spare_batches_max = 16;
 
 }  // namespace
 
-IoLoop::IoLoop(IoLoopOptions options, const runtime::Clock& clock, sink::Sink& sink, runtime::AbortTable& sockets, telemetry::Log& log,
-               telemetry::Metrics& metrics, SpecResolver resolve, Reports reports)
+IoLoop::IoLoop(IoLoopOptions options, const runtime::Clock& clock, sink::Sink& sink, runtime::AbortTable& sockets,
+               telemetry::Log& log, telemetry::Metrics& metrics, SpecResolver resolve, Reports reports)
     : options_(std::move(options)),
       clock_(clock),
       sink_(sink),
@@ -38,7 +44,8 @@ IoLoop::IoLoop(IoLoopOptions options, const runtime::Clock& clock, sink::Sink& s
               .group = options_.number,
               .entropy = entropy_},
       random_(options_.seed),
-      intake_(options_.intake_bytes),
+      intake_(intake_limits(options_.intake_bytes)),
+      message_room_(options_.intake_bytes + message_bytes_max + (std::uint64_t{1} << 20U)),
       open_batch_(std::make_unique<sink::RecordBatch>()) {
     thread_ = std::make_unique<runtime::Thread>("io-" + std::to_string(options_.number), [this] { loop_.run(); });
 }
@@ -48,7 +55,8 @@ IoLoop::~IoLoop() {
     invariant(connections_.empty() && batches_out_.empty(), "an I/O loop ends when its records have come back");
 }
 
-// ---- from any thread -------------------------------------------------------------------------------------------------
+// ---- from any thread
+// -------------------------------------------------------------------------------------------------
 
 void IoLoop::open(core::ConnectionRow row, std::shared_ptr<const SessionRights> rights) {
     loop_.post([this, row = std::move(row), rights = std::move(rights)]() mutable {
@@ -133,10 +141,12 @@ void IoLoop::finish_when_empty() {
 }
 
 void IoLoop::returned(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery) noexcept {
-    loop_.post([this, raw = batch.release(), delivery] { take_back(std::unique_ptr<sink::RecordBatch>{raw}, delivery); });
+    loop_.post(
+        [this, raw = batch.release(), delivery] { take_back(std::unique_ptr<sink::RecordBatch>{raw}, delivery); });
 }
 
-// ---- on the loop -----------------------------------------------------------------------------------------------------
+// ---- on the loop
+// -----------------------------------------------------------------------------------------------------
 
 HeldConnection* IoLoop::find(const ConnectionId& connection, Epoch epoch) {
     const auto entry = current_.find(connection);
@@ -157,7 +167,8 @@ WallTime IoLoop::turn_wall_now() {
     return turn_wall_now_;
 }
 
-void IoLoop::append(const SessionRights& rights, const sink::RecordHeader& header, std::string_view seq, std::string_view body) {
+void IoLoop::append(const SessionRights& rights, const sink::RecordHeader& header, std::string_view seq,
+                    std::string_view body) {
     turn_now();
     if (!open_batch_->empty() && (open_batch_->session != rights.session || open_batch_->bytes() >= batch_bytes_max)) {
         hand_over();
@@ -168,7 +179,8 @@ void IoLoop::append(const SessionRights& rights, const sink::RecordHeader& heade
     }
     const std::size_t before = open_batch_->bytes();
     open_batch_->append(header, seq, body);
-    intake_.admit(open_batch_->bytes() - before);
+    const auto admission = intake_.admit(open_batch_->bytes() - before, turn_now_);
+    invariant(admission != core::Admission::refused, "has_room() was asked before a message, and the rest is kept for other records");
     pending_records_.fetch_add(1, std::memory_order_relaxed);
     pending_bytes_.store(intake_.bytes(), std::memory_order_relaxed);
     if (pending_since_.load(std::memory_order_relaxed) == INT64_MAX) {
@@ -206,14 +218,14 @@ void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery 
         i = end;
     }
     pending_records_.fetch_sub(records.size(), std::memory_order_relaxed);
-    intake_.returned(batch->bytes());
+    const bool resume = intake_.returned(batch->bytes());
     pending_bytes_.store(intake_.bytes(), std::memory_order_relaxed);
     batch->clear();
     if (spare_batches_.size() < spare_batches_max) {
         spare_batches_.push_back(std::move(batch));
     }
     note_pending();
-    if (!intake_.paused()) {
+    if (resume) {
         resume_readers();
     }
     finish_when_empty();

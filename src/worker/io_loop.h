@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // IoLoop: one I/O thread: its connections, the batch that they fill, and the bytes that the sink has not given back.
 //
-// A connection lives on one IoLoop for its life. Records go into one open batch, which is handed to the sink at the end of the turn, so that
-// many quiet connections cost one batch and not many. When too many bytes are with the sink, all connections of the loop stop reading (G4).
+// A connection lives on one IoLoop for its life. Records go into one open batch, which is handed to the sink at the end
+// of the turn, so that many quiet connections cost one batch and not many. When too many bytes are with the sink, all
+// connections of the loop stop reading (G4).
 //
 // Thread-safety: post-ing members say so; all others are called on the loop's own thread.
 #pragma once
-
-#include <atomic>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
 
 #include <longhold/core/engine_types.h>
 #include <longhold/core/intake.h>
@@ -30,6 +21,16 @@
 #include <longhold/upstream/connection.h>
 #include <longhold/upstream/entropy.h>
 #include <longhold/worker/worker.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "io_metrics.h"
 #include "rights.h"
@@ -61,8 +62,8 @@ public:
         std::function<void(core::Closed)> closed;
     };
 
-    IoLoop(IoLoopOptions options, const runtime::Clock& clock, sink::Sink& sink, runtime::AbortTable& sockets, telemetry::Log& log,
-           telemetry::Metrics& metrics, SpecResolver resolve, Reports reports);
+    IoLoop(IoLoopOptions options, const runtime::Clock& clock, sink::Sink& sink, runtime::AbortTable& sockets,
+           telemetry::Log& log, telemetry::Metrics& metrics, SpecResolver resolve, Reports reports);
     // Requires that stop() was called and that the sink has given all batches back.
     ~IoLoop() override;
 
@@ -88,11 +89,20 @@ public:
     [[nodiscard]] std::uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
 
     // When the oldest record that is not acked was received; the far future when there is none.
-    [[nodiscard]] Instant pending_since() const { return Instant{Duration{pending_since_.load(std::memory_order_relaxed)}}; }
+    [[nodiscard]] Instant pending_since() const {
+        return Instant{Duration{pending_since_.load(std::memory_order_relaxed)}};
+    }
 
     // ---- for HeldConnection, on this loop's thread
     // Appends to the open batch; it leaves at the end of the turn, or when it is large.
-    void append(const SessionRights& rights, const sink::RecordHeader& header, std::string_view seq, std::string_view body);
+    void append(const SessionRights& rights, const sink::RecordHeader& header, std::string_view seq,
+                std::string_view body);
+
+    // Whether a message of so many bytes may still be taken in.
+    [[nodiscard]] bool has_room(std::size_t bytes) const { return intake_.bytes() + bytes <= message_room_; }
+
+    // The largest message that always fits when nothing else waits.
+    static constexpr std::size_t message_bytes_max = std::size_t{32} << 20U;
     // Whether connections must stop reading.
     [[nodiscard]] bool intake_full() const { return intake_.paused(); }
 
@@ -153,6 +163,7 @@ private:
     SequenceReader sequences_;
     Random random_;
     core::Intake intake_;
+    std::uint64_t message_room_;  // the rest of the intake is for gap and state records
 
     // By address: a connection of an older epoch may still wait for its records while a newer one is open.
     std::map<HeldConnection*, std::unique_ptr<HeldConnection>> connections_;

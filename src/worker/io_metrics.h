@@ -2,9 +2,9 @@
 // IoMetrics: the metrics that the hot path touches, looked up once.
 #pragma once
 
-#include <string>
-
 #include <longhold/telemetry/metrics.h>
+
+#include <string>
 
 namespace longhold::worker {
 

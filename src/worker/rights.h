@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// SessionRights: the right to act of one session: one for the watchdog, one for each I/O loop, so that a loop that does not turn any more can
-// lose its own.
+// SessionRights: the right to act of one session: one for the watchdog, one for each I/O loop, so that a loop that does
+// not turn any more can lose its own.
 //
 // Thread-safety: as ActingRight, once built.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include <longhold/base/ids.h>
 #include <longhold/runtime/acting_right.h>
+
+#include <memory>
+#include <vector>
 
 namespace longhold::worker {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sequence_reader.h"
 
-#include <cstring>
-
 #include <simdjson.h>
+
+#include <cstring>
 
 namespace longhold::worker {
 

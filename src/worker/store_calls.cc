@@ -8,7 +8,9 @@
 namespace longhold::worker {
 namespace {
 
-core::RowsRead rows_of(store::ConnectionPage page) { return core::RowsRead{std::move(page.rows), page.more}; }
+core::RowsRead rows_of(store::ConnectionPage page) {
+    return core::RowsRead{std::move(page.rows), page.more};
+}
 
 // How the metrics count an answer; a batch counts as its worst item.
 std::string_view outcome_of(const core::Answer& answer) {
@@ -53,7 +55,8 @@ runtime::Task<core::Answer> StoreCalls::perform(core::Request request, Instant d
     const Instant began = clock_.now();
     core::Answer result = co_await answer(std::move(request), deadline);
     metrics_.histogram("longhold_store_request_seconds", {{"verb", verb}}).observe(clock_.now() - began);
-    metrics_.counter("longhold_store_requests_total", {{"outcome", std::string{outcome_of(result)}}, {"verb", verb}}).add();
+    metrics_.counter("longhold_store_requests_total", {{"outcome", std::string{outcome_of(result)}}, {"verb", verb}})
+        .add();
     co_return result;
 }
 

@@ -2,13 +2,13 @@
 // Carries the engine's requests out on a Store, and counts them.
 #pragma once
 
-#include <string_view>
-
 #include <longhold/core/engine_types.h>
 #include <longhold/runtime/clock.h>
 #include <longhold/runtime/task.h>
 #include <longhold/store/store.h>
 #include <longhold/telemetry/metrics.h>
+
+#include <string_view>
 
 #include "takeover_reader.h"
 

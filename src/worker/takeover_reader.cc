@@ -16,9 +16,13 @@ struct TakeoverReader::Points {
 };
 
 TakeoverReader::TakeoverReader(runtime::Loop& control, store::Store& store, sink::Sink& sink, telemetry::Log& log)
-    : control_(control), store_(store), sink_(sink), log_(log), files_(control.clock()), thread_("takeover", [this] { files_.run(); }) {}
+    : control_(control), store_(store), sink_(sink), log_(log), files_(control.clock()), thread_("takeover", [this] {
+          files_.run();
+      }) {}
 
-TakeoverReader::~TakeoverReader() { files_.finish(); }
+TakeoverReader::~TakeoverReader() {
+    files_.finish();
+}
 
 runtime::Task<std::shared_ptr<TakeoverReader::Points>> TakeoverReader::read_sink(SessionId session, Instant deadline) {
     auto points = std::make_shared<Points>(control_);

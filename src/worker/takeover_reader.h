@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TakeoverReader: how far a final session's delivery was durable, from its cursor pages in the store and from what the sink holds of it.
+// TakeoverReader: how far a final session's delivery was durable, from its cursor pages in the store and from what the
+// sink holds of it.
 //
-// The sink's part blocks on files, so it has a thread of its own; when it is late or fails, the pages alone count, which costs redelivery
-// and loses nothing. Thread-safety: none; lives on the control loop's thread.
+// The sink's part blocks on files, so it has a thread of its own; when it is late or fails, the pages alone count,
+// which costs redelivery and loses nothing. Thread-safety: none; lives on the control loop's thread.
 #pragma once
-
-#include <memory>
 
 #include <longhold/core/engine_types.h>
 #include <longhold/runtime/event.h>
@@ -14,6 +13,8 @@
 #include <longhold/sink/sink.h>
 #include <longhold/store/store.h>
 #include <longhold/telemetry/log.h>
+
+#include <memory>
 
 namespace longhold::worker {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/core/orphans.h>
-#include <longhold/core/placement.h>
 
 #include <algorithm>
 #include <iterator>
@@ -12,12 +11,9 @@ namespace {
 // Claim calls on the way at a time; each has one page of rows.
 constexpr std::uint32_t claim_calls_max = 4;
 
-// Those that have room, so that a bucket is never polled by two that could take nothing; all of them when none has.
-std::vector<SessionRow> with_room(const std::vector<SessionRow>& all) {
-    std::vector<SessionRow> those;
-    std::ranges::copy_if(all, std::back_inserter(those), [](const SessionRow& row) { return row.load < row.capacity; });
-    return those.empty() ? all : those;
-}
+// Orphans to count as waiting, so that loads bound the placement by what is held already and not by this page: each worker sees another
+// part of it, and two that find the other one nearer its bound would both wait.
+std::uint64_t unbound(std::size_t rows, std::size_t candidates) { return static_cast<std::uint64_t>(rows) * candidates; }
 
 bool same_ownership(const ConnectionRow& a, const ConnectionRow& b) {
     return a.owner == b.owner && a.epoch == b.epoch;
@@ -25,10 +21,20 @@ bool same_ownership(const ConnectionRow& a, const ConnectionRow& b) {
 
 }  // namespace
 
-std::vector<SessionRow> Orphans::candidates(const OwnSession& own, const Peers& peers) const {
-    std::vector<SessionRow> all = peers.active();
-    all.push_back(own.row());
-    all.back().load = load_;
+std::vector<Candidate> Orphans::candidates(const OwnSession& own, const Peers& peers) const {
+    std::vector<Candidate> all;
+    const auto add = [&all](const SessionRow& row, std::uint32_t load) {
+        all.push_back(Candidate{.id = row.id,
+                                .worker_id = row.worker_id,
+                                .capacity = row.capacity,
+                                .load = load,
+                                .generation = row.generation,
+                                .version = row.version});
+    };
+    for (const auto& row : peers.active()) {
+        add(row, row.load);
+    }
+    add(own.row(), std::min(load_, own.row().load));  // as the others see it, so that all rank alike
     return all;
 }
 
@@ -65,9 +71,9 @@ Instant Orphans::wake_at(bool claiming_allowed) const {
 void Orphans::poll(const OwnSession& own, const Peers& peers, Turn& turn) {
     if (!polling_ && turn.now >= poll_at_) {
         ListUnowned ask;
-        const auto all = with_room(candidates(own, peers));
+        const auto all = candidates(own, peers);
         for (std::uint32_t bucket = 0; bucket < turn.config.buckets; ++bucket) {
-            if (polls_bucket(own.id(), bucket, all)) {
+            if (bucket_pollers(bucket, all).has(own.id())) {
                 ask.buckets.push_back(bucket);
             }
         }
@@ -93,25 +99,22 @@ void Orphans::on_unowned(const ListUnowned& asked, const RowsRead* read, const O
         polling_ = false;
         return;
     }
-    const auto all = with_room(candidates(own, peers));
-    std::map<std::uint32_t, std::vector<SessionRow>> pollers;
+    const auto all = candidates(own, peers);
+    // First right among those who poll the bucket: the others do not see what is in it.
+    std::map<std::uint32_t, std::vector<const ConnectionRow*>> by_bucket;
     for (const auto& row : read->rows) {
-        if (row.owner.is_session()) {
-            continue;
+        if (!row.owner.is_session()) {
+            by_bucket[bucket_of(row.id, turn.config.buckets)].push_back(&row);
         }
-        // First right among those who look there: the others do not see it.
-        const std::uint32_t bucket = bucket_of(row.id, turn.config.buckets);
-        auto entry = pollers.find(bucket);
-        if (entry == pollers.end()) {
-            std::vector<SessionRow> those;
-            for (const auto& candidate : all) {
-                if (polls_bucket(candidate.id, bucket, all)) {
-                    those.push_back(candidate);
-                }
-            }
-            entry = pollers.emplace(bucket, std::move(those)).first;
+    }
+    for (const auto& [bucket, rows] : by_bucket) {
+        const BucketPollers pollers = bucket_pollers(bucket, all);
+        std::vector<Candidate> those;
+        std::ranges::copy_if(all, std::back_inserter(those), [&](const auto& each) { return pollers.has(each.id); });
+        Placement placement{those, unbound(rows.size(), those.size())};
+        for (const auto* row : rows) {
+            nominate(*row, own.id(), placement, turn.config.seen_after_poll(), turn);
         }
-        nominate(row, own, entry->second, turn.config.seen_after_poll(), turn);
     }
     if (read->more && !read->rows.empty()) {
         turn.call(ListUnowned{asked.buckets, read->rows.back().id});
@@ -122,6 +125,7 @@ void Orphans::on_unowned(const ListUnowned& asked, const RowsRead* read, const O
 
 std::size_t Orphans::on_owned_by_final(const RowsRead& read, OwnSession& own, const Peers& peers, Turn& turn) {
     const auto all = candidates(own, peers);
+    Placement placement{all, unbound(read.rows.size(), all.size())};
     std::size_t found = 0;
     Releases unwanted;
     for (const auto& row : read.rows) {
@@ -130,8 +134,8 @@ std::size_t Orphans::on_owned_by_final(const RowsRead& read, OwnSession& own, co
         }
         ++found;
         if (row.desired == DesiredState::started) {
-            nominate(row, own, all, turn.config.seen_after_fence(), turn);
-        } else if (placement_rank(row.id, own.id(), all) == 0U) {
+            nominate(row, own.id(), placement, turn.config.seen_after_fence(), turn);
+        } else if (placement.rank(row.id, own.id()) == 0U) {
             // Nobody will claim it: the dead session's name is taken off the row, as it would have done itself.
             const SessionId owner = row.owner.session_id();
             unwanted.items.push_back(Release{.connection = row.id,
@@ -165,8 +169,8 @@ void Orphans::on_sweep(const RowsRead* read, OwnSession& own, Peers& peers, Turn
     }
 }
 
-void Orphans::nominate(const ConnectionRow& row, const OwnSession& own, const std::vector<SessionRow>& candidates,
-                       Duration seen_after, Turn& turn) {
+void Orphans::nominate(const ConnectionRow& row, const SessionId& me, Placement& placement, Duration seen_after,
+                       Turn& turn) {
     if (row.desired != DesiredState::started || claiming_.contains(row.id)) {
         return;
     }
@@ -174,7 +178,10 @@ void Orphans::nominate(const ConnectionRow& row, const OwnSession& own, const st
     if (known != orphans_.end() && same_ownership(known->second.row, row)) {
         return;
     }
-    const auto rank = placement_rank(row.id, own.id(), candidates);
+    const auto rank = placement.rank(row.id, me);
+    if (const auto best = placement.best(row.id)) {
+        placement.claimed(*best);
+    }
     if (!rank) {
         return;
     }

@@ -221,6 +221,7 @@ void OwnSession::take_in(const SessionRow& current, Turn& turn) {
     }
     row_.counter = current.counter;
     row_.attempt = current.attempt;
+    row_.load = current.load;
     row_.drain_requested = current.drain_requested;
     status_ = Status::member;
     const Instant sent_at = credited->second;

@@ -37,6 +37,9 @@ public:
     // was acked before is ignored.
     void acked(std::uint64_t first, std::uint64_t last);
 
+    // The spec was changed compatibly: from now on the cursor belongs to this revision of it.
+    void set_spec_revision(std::uint64_t spec_revision) { spec_revision_ = spec_revision; }
+
     // The point to resume from: the last record up to which all are acked, with the last sequence
     // value at or before it in its stream; until a record is acked, the resume point.
     [[nodiscard]] std::optional<Cursor> cursor() const;

@@ -7,6 +7,7 @@
 
 #include <longhold/core/own_session.h>
 #include <longhold/core/peers.h>
+#include <longhold/core/placement.h>
 #include <longhold/core/turn.h>
 
 #include <map>
@@ -60,10 +61,9 @@ private:
     };
 
     // `seen_after`: how long better placed sessions may take to see the orphan.
-    void nominate(const ConnectionRow& row, const OwnSession& own, const std::vector<SessionRow>& candidates,
-                  Duration seen_after, Turn& turn);
+    void nominate(const ConnectionRow& row, const SessionId& me, Placement& placement, Duration seen_after, Turn& turn);
     // All sessions that may be given work, this one among them.
-    [[nodiscard]] std::vector<SessionRow> candidates(const OwnSession& own, const Peers& peers) const;
+    [[nodiscard]] std::vector<Candidate> candidates(const OwnSession& own, const Peers& peers) const;
     void poll(const OwnSession& own, const Peers& peers, Turn& turn);
     void claim_due(OwnSession& own, const Peers& peers, std::uint32_t room, Turn& turn);
 

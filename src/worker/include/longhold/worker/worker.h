@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worker: claims connections through a store, holds their sockets, delivers what arrives to a sink.
 //
-// Owns one I/O thread per configured thread; the ownership engine runs on the control loop that is handed in. See ARCHITECTURE.md for the
-// path of a message and the threads on it.
+// Owns one I/O thread per configured thread; the ownership engine runs on the control loop that is handed in. See
+// ARCHITECTURE.md for the path of a message and the threads on it.
 //
-// Thread-safety: all members are called on the control loop's thread, but for status(). Lifetime: stop() has returned before it is destroyed.
+// Thread-safety: all members are called on the control loop's thread. Lifetime: stop() has returned
+// before it is destroyed.
 #pragma once
-
-#include <cstdint>
-#include <expected>
-#include <functional>
-#include <memory>
-#include <string>
 
 #include <longhold/base/time.h>
 #include <longhold/config/profile.h>
@@ -26,6 +21,12 @@
 #include <longhold/store/store.h>
 #include <longhold/telemetry/log.h>
 #include <longhold/telemetry/metrics.h>
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
 
 namespace longhold::worker {
 
@@ -56,14 +57,15 @@ struct WorkerParts {
     SpecResolver resolve;
     // Called on the control loop. An operator asked, through the store, that this worker drains.
     std::function<void()> on_drain_asked;
-    // Called on the control loop. The session is gone for good although nobody asked: the process is of no use any more.
+    // Called on the control loop. The session is gone for good although nobody asked: the process is of no use any
+    // more.
     std::function<void(std::string reason)> on_failed;
 };
 
 // What health endpoints and tables show. A value.
 struct WorkerStatus {
     std::string session;
-    std::string session_state;  // "none", "joining", "active", "draining", "left"
+    std::string session_state;  // "joining", "active", "draining", "fencing", "leaving", "ended"
     std::uint32_t held = 0;
     std::uint64_t pending_records = 0;
     std::uint64_t pending_bytes = 0;
@@ -78,12 +80,14 @@ public:
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // Starts the threads and joins the store. Returns whether the session stands by `deadline`; if not it goes on trying.
+    // Starts the threads and joins the store. Returns whether the session stands by `deadline`; if not it goes on
+    // trying.
     [[nodiscard]] runtime::Task<bool> start(Instant deadline);
 
     // Takes no new connections; the session's next heartbeat, sent at once, says DRAINING.
     void begin_drain();
-    // Closes, flushes and releases each connection on its own, in parallel. Returns how many are still held at `deadline`.
+    // Closes, flushes and releases each connection on its own, in parallel. Returns how many are still held at
+    // `deadline`.
     [[nodiscard]] runtime::Task<std::size_t> hand_over(Instant deadline);
     // Writes cursors that have moved. Returns whether all were written.
     [[nodiscard]] runtime::Task<bool> checkpoint(Instant deadline);
@@ -92,9 +96,8 @@ public:
     // Resets what is still open, ends tasks and threads. The sink must have given all batches back.
     [[nodiscard]] runtime::Task<> stop();
 
-    // From any thread.
     [[nodiscard]] WorkerStatus status() const;
-    // Whether every loop of the worker has turned lately, for livez. From any thread.
+    // Whether every I/O loop has turned lately, for livez.
     [[nodiscard]] bool loops_tick(Duration within) const;
 
 private:
