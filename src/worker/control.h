@@ -88,6 +88,7 @@ private:
     std::list<runtime::Event> waiting_;  // of wait_until(), one each
     std::shared_ptr<SessionRights> rights_;
     std::unique_ptr<runtime::Watch> watch_;
+
     struct Place {
         std::uint32_t loop = 0;
         Epoch epoch;

@@ -3,8 +3,8 @@
 
 #include <longhold/base/invariant.h>
 
-#include <boost/asio/this_coro.hpp>
 #include <algorithm>
+#include <boost/asio/this_coro.hpp>
 #include <utility>
 
 namespace longhold::worker {

@@ -14,11 +14,13 @@ namespace {
 // An open batch leaves at once when it is this large.
 constexpr std::size_t batch_bytes_max = 256UL * 1024;
 
-// The intake beyond its high mark: the message that makes a connection stop, of each connection, and the records that connections write of
-// themselves.
+// The intake beyond its high mark: the message that makes a connection stop, of each connection, and the records that
+// connections write of themselves.
 constexpr std::uint64_t intake_burst = 2 * IoLoop::message_bytes_max;
 
-core::IntakeLimits intake_limits(std::uint64_t bytes) { return {.low = bytes / 2, .high = bytes, .burst = intake_burst}; }
+core::IntakeLimits intake_limits(std::uint64_t bytes) {
+    return {.low = bytes / 2, .high = bytes, .burst = intake_burst};
+}
 
 // Empty batches kept for use, so that the hot path does not allocate.
 constexpr std::size_t spare_batches_max = 16;
@@ -180,7 +182,8 @@ void IoLoop::append(const SessionRights& rights, const sink::RecordHeader& heade
     const std::size_t before = open_batch_->bytes();
     open_batch_->append(header, seq, body);
     const auto admission = intake_.admit(open_batch_->bytes() - before, turn_now_);
-    invariant(admission != core::Admission::refused, "has_room() was asked before a message, and the rest is kept for other records");
+    invariant(admission != core::Admission::refused,
+              "has_room() was asked before a message, and the rest is kept for other records");
     pending_records_.fetch_add(1, std::memory_order_relaxed);
     pending_bytes_.store(intake_.bytes(), std::memory_order_relaxed);
     if (pending_since_.load(std::memory_order_relaxed) == INT64_MAX) {

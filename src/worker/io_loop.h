@@ -103,6 +103,7 @@ public:
 
     // The largest message that always fits when nothing else waits.
     static constexpr std::size_t message_bytes_max = std::size_t{32} << 20U;
+
     // Whether connections must stop reading.
     [[nodiscard]] bool intake_full() const { return intake_.paused(); }
 

@@ -108,7 +108,7 @@ runtime::Task<> Worker::stop() {
         loop->stop();
     }
     co_await impl_->control.stop();
-    impl_->loops.clear();  // joins the threads
+    impl_->loops.clear();                           // joins the threads
     co_await runtime::yield(impl_->parts.control);  // what they posted here last runs before the worker goes
     impl_->stopped = true;
 }

@@ -11,9 +11,11 @@ namespace {
 // Claim calls on the way at a time; each has one page of rows.
 constexpr std::uint32_t claim_calls_max = 4;
 
-// Orphans to count as waiting, so that loads bound the placement by what is held already and not by this page: each worker sees another
-// part of it, and two that find the other one nearer its bound would both wait.
-std::uint64_t unbound(std::size_t rows, std::size_t candidates) { return static_cast<std::uint64_t>(rows) * candidates; }
+// Orphans to count as waiting, so that loads bound the placement by what is held already and not by this page: each
+// worker sees another part of it, and two that find the other one nearer its bound would both wait.
+std::uint64_t unbound(std::size_t rows, std::size_t candidates) {
+    return static_cast<std::uint64_t>(rows) * candidates;
+}
 
 bool same_ownership(const ConnectionRow& a, const ConnectionRow& b) {
     return a.owner == b.owner && a.epoch == b.epoch;
