@@ -25,7 +25,7 @@ struct StoreOptions {
     // How long opening (creating, expanding the schema, waiting for a lock) may take.
     Duration open_within = std::chrono::seconds{10};
     // Told on the loop's thread why a write answered `unknown`; may be empty.
-    std::function<void(const Error&)> on_write_failure;
+    std::function<void(const Error&)> on_write_failure = {};
 };
 
 // Opens the store, creating it and expanding its schema where needed and allowed; blocks meanwhile. Errors: `invalid`
