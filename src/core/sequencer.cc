@@ -89,9 +89,6 @@ std::vector<Note> Sequencer::opened(std::optional<std::string_view> asked) {
 }
 
 void Sequencer::place_at(std::string_view asked) {
-    if (resume_value() == asked) {
-        return;
-    }
     had_ = place_ != Place::unknown && had_;
     if (const auto number = sequence_number(asked)) {
         place_ = Place::number;
