@@ -3,6 +3,7 @@
 #include <longhold/base/random.h>
 #include <longhold/core/backoff.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 

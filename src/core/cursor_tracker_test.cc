@@ -35,8 +35,11 @@ TEST(SequenceNumber, IsOnlyWhatANumberWouldBeWrittenAs) {
     EXPECT_EQ(sequence_number("0"), 0U);
     EXPECT_EQ(sequence_number("42"), 42U);
     EXPECT_EQ(sequence_number("18446744073709551615"), UINT64_MAX);
-    for (const auto* opaque : {"", "00", "042", "-1", "+1", "1.0", "1e3", " 1", "18446744073709551616",
-                               "99999999999999999999", "184467440737095516150", "abc"}) {
+    EXPECT_EQ(sequence_number("10000000000000000000"), 10'000'000'000'000'000'000ULL);
+    EXPECT_EQ(sequence_number("9999999999999999999"), 9'999'999'999'999'999'999ULL);
+    for (const auto* opaque :
+         {"", "00", "042", "-1", "+1", "1.0", "1e3", " 1", "18446744073709551616", "19999999999999999999",
+          "20000000000000000000", "99999999999999999999", "1/2", "1:2", "\xb1", "184467440737095516150", "abc"}) {
         EXPECT_EQ(sequence_number(opaque), std::nullopt) << opaque;
     }
 }

@@ -89,9 +89,6 @@ std::vector<Note> Sequencer::opened(std::optional<std::string_view> asked) {
 }
 
 void Sequencer::place_at(std::string_view asked) {
-    if (resume_value() == asked) {
-        return;
-    }
     had_ = place_ != Place::unknown && had_;
     if (const auto number = sequence_number(asked)) {
         place_ = Place::number;
@@ -127,7 +124,7 @@ Decision Sequencer::on_number(std::uint64_t number) {
     }
     Decision decision{.with_seq = true, .stream = stream_};
     if (place_ == Place::number) {
-        if (number > number_) {
+        if (number > number_ && (loss || rule_.by_one)) {
             add_gap(decision.notes, loss ? loss_reason() : NoteReason::sequence_hole, next_expected(), number);
         }
     } else if (loss && (place_ == Place::text || !begins_numbering(number))) {
@@ -147,7 +144,7 @@ Decision Sequencer::on_number_after(std::uint64_t number, bool new_socket, bool 
     if (number < number_ || (number == number_ && new_socket)) {
         return restart(number, new_socket);
     }
-    if (number - number_ > 1) {
+    if (number - number_ > 1 && (loss || rule_.by_one)) {
         add_gap(decision.notes, loss ? loss_reason() : NoteReason::sequence_hole, next_expected(), number);
     }
     accept(number, decision);

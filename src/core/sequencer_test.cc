@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <longhold/core/sequencer.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Case {
     std::vector<std::string_view> history;
     std::string_view want;
 };
+
+void PrintTo(const Case& test, std::ostream* out) {
+    *out << test.name;
+}
 
 void append(std::string& out, const std::vector<Note>& notes) {
     for (const auto& note : notes) {
@@ -97,6 +102,9 @@ const SequenceRule exclusive_from_0{.has_sequence = true, .first = 0, .resume = 
 const SequenceRule inclusive{.has_sequence = true, .first = std::nullopt, .resume = Resume::inclusive};
 const SequenceRule inclusive_from_0{.has_sequence = true, .first = 0, .resume = Resume::inclusive};
 const SequenceRule inclusive_from_1{.has_sequence = true, .first = 1, .resume = Resume::inclusive};
+
+const SequenceRule rising{.has_sequence = true, .first = std::nullopt, .resume = Resume::inclusive, .by_one = false};
+const SequenceRule rising_live{.has_sequence = true, .first = std::nullopt, .resume = Resume::none, .by_one = false};
 
 class SequencerTable : public testing::TestWithParam<Case> {};
 
@@ -297,6 +305,21 @@ INSTANTIATE_TEST_SUITE_P(SpecChange, SequencerTable,
                                               {"open", "-"},
                                               "gap1(spec_change,,) state2(spec_change) 2:-"}),
                          name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Rising, SequencerTable,
+    testing::Values(
+        Case{"holes_mean_nothing", rising, never, {"open", "7", "12", "open", "12", "30"}, "1:7 1:12 drop 1:30"},
+        Case{"across_owners", rising, after("7"), {"open", "9"}, "1:9"},
+        Case{"several_of_one_value", rising, never, {"open", "7", "7", "9"}, "1:7 =1:7 1:9"},
+        Case{
+            "restart", rising, never, {"open", "7", "3"}, "1:7 state2(sequence_restart) gap2(sequence_restart,,2) 2:3"},
+        Case{"what_was_missed_cannot_be_told",
+             rising_live,
+             never,
+             {"open", "7", "open", "12"},
+             "1:7 gap1(no_replay,8,11) 1:12"}),
+    name_of);
 
 TEST(Sequencer, BeginsAnEpochByNamingItsResumePoint) {
     const auto start = after("7", 3);

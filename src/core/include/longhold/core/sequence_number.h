@@ -19,14 +19,16 @@ namespace longhold::core {
     }
     std::uint64_t number = 0;
     for (const char c : text) {
-        if (c < '0' || c > '9') {
-            return std::nullopt;
-        }
-        const auto digit = static_cast<std::uint64_t>(c - '0');
-        if (number > (UINT64_MAX - digit) / 10) {
+        const auto digit = static_cast<std::uint64_t>(c) - '0';
+        if (digit > 9) {
             return std::nullopt;
         }
         number = number * 10 + digit;
+    }
+    // Only twenty digits can be too many, and then the sum has wrapped below what nineteen allow.
+    constexpr std::uint64_t twenty_digits_min = 10'000'000'000'000'000'000ULL;
+    if (text.size() == digits_max && (text.front() > '1' || number < twenty_digits_min)) {
+        return std::nullopt;
     }
     return number;
 }

@@ -7,7 +7,8 @@
 //
 // How numbers are read, L being the last one of the stream and n the message's:
 //   n = L + 1   goes on.
-//   n > L + 1   a hole: gap record, delivered.
+//   n > L + 1   a hole: gap record, delivered. Where numbers only rise: goes on, unless nothing could be
+//               replayed since L.
 //   n = L       sent again: delivered again in the same stream, so that its key says so; but on a new
 //               socket it is dropped when the upstream was asked to begin with L and L was had, and is
 //               a restart when it was not asked to.
@@ -36,7 +37,8 @@ enum class Resume : std::uint8_t { none, exclusive, inclusive };
 struct SequenceRule {
     bool has_sequence = false;
     std::optional<std::uint64_t> first{};  // the number that a new numbering begins with, where known
-    Resume resume = Resume::none;        // none where there is no sequence
+    Resume resume = Resume::none;          // none where there is no sequence
+    bool by_one = true;  // each number is the former one + 1; false: they only rise, and holes mean nothing
 };
 
 // What makes two specs count the same sequence. Texts as in the spec: secret references unresolved,
