@@ -19,8 +19,8 @@ class Rows {
 public:
     virtual ~Rows() = default;
 
-    // From here on, waits and long reads end with `unavailable` once `limit` is over. Null: no limit. It outlives its
-    // use: reset it before it goes.
+    // From here on, waits and long reads end with `unavailable` once `limit` is over. Null: nothing
+    // is waited for. It outlives its use: reset it before it goes.
     virtual void set_limit(const Limit* limit) = 0;
     [[nodiscard]] virtual WallTime now() const = 0;
     [[nodiscard]] virtual std::uint32_t buckets() const = 0;

@@ -287,7 +287,7 @@ bool Database::is_still_there() const {
 
 int Database::on_busy(void* self, int tries) {
     const auto& database = *static_cast<Database*>(self);
-    if (database.limit_over()) {
+    if (database.limit_ == nullptr || database.limit_->over()) {
         return 0;
     }
     sleep_for(std::min(database.poll_max_, (tries + 1) * Duration{1ms}));

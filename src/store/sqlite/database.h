@@ -94,7 +94,7 @@ public:
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
 
-    // Null: waits for ever. It outlives its use.
+    // Null: waits for no lock, interrupts no read. It outlives its use.
     void set_limit(const Limit* limit) { limit_ = limit; }
 
     [[nodiscard]] bool limit_over() const { return limit_ != nullptr && limit_->over(); }
