@@ -20,6 +20,10 @@ set(LONGHOLD_SANITIZE "" CACHE STRING "Sanitizers for every target, as -fsanitiz
 
 add_library(longhold_flags INTERFACE)
 target_compile_options(longhold_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # Fields that a designated initialiser leaves out have their default on purpose.
+    target_compile_options(longhold_flags INTERFACE -Wno-missing-designated-field-initializers)
+endif()
 target_compile_definitions(longhold_flags INTERFACE
     BOOST_ASIO_SEPARATE_COMPILATION
     BOOST_BEAST_SEPARATE_COMPILATION

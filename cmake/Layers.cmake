@@ -13,6 +13,7 @@ function(longhold_layer name)
     add_library(longhold::${name} ALIAS longhold_${name})
     set_target_properties(longhold_${name} PROPERTIES
         LONGHOLD_LEVEL ${arg_LEVEL}
+        LONGHOLD_DEPENDS "${arg_DEPENDS}"
         LINKER_LANGUAGE CXX
         VERIFY_INTERFACE_HEADER_SETS ON)
     target_sources(longhold_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
@@ -56,4 +57,28 @@ function(longhold_fuzzer name)
     endforeach()
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_property(GLOBAL APPEND PROPERTY LONGHOLD_FUZZER_TARGETS ${name})
+endfunction()
+
+# longhold_fuzzers(): the target `fuzzers`, which builds all of them and nothing else.
+function(longhold_fuzzers)
+    get_property(targets GLOBAL PROPERTY LONGHOLD_FUZZER_TARGETS)
+    add_custom_target(fuzzers DEPENDS ${targets})
+endfunction()
+
+# longhold_e2e_test(<name> COMMAND <command> [LABELS <labels>] [TIMEOUT <seconds>])
+#
+# One end-to-end script as a CTest case `e2e.<name>`, alone on the machine while it runs. Labels: `e2e`, and those given; a script
+# that also runs against the sanitizer builds is given `sanitize`. It finds in its environment: LONGHOLD_BIN (the program under
+# test), NODE_PATH (the npm packages of tests/e2e), and LONGHOLD_E2E_SHORT when it shall be brief.
+function(longhold_e2e_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 300)
+    endif()
+    add_test(NAME e2e.${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    set_tests_properties(e2e.${name} PROPERTIES
+        LABELS "e2e;${arg_LABELS}"
+        TIMEOUT ${arg_TIMEOUT}
+        RUN_SERIAL ON
+        ENVIRONMENT "LONGHOLD_BIN=${CMAKE_BINARY_DIR}/bin/longhold;NODE_PATH=${PROJECT_SOURCE_DIR}/tests/e2e/node_modules")
 endfunction()

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 
 namespace longhold {
@@ -77,7 +78,7 @@ std::expected<Duration, std::string> parse_duration(std::string_view text) {
     if (total > nanoseconds_max) {
         return fail("it is above 10,000 days");
     }
-    return Duration{static_cast<std::int64_t>(total + 0.5)};
+    return Duration{std::llround(total)};
 }
 
 std::string format_duration(Duration duration) {

@@ -23,7 +23,10 @@ void Event::notify() {
 }
 
 Task<> Event::wait() {
-    timer_.expires_at(boost::asio::steady_timer::time_point::max());
+    // Setting the expiry ends the waits that are under way: a second waiter must not wake the first.
+    if (timer_.expiry() != boost::asio::steady_timer::time_point::max()) {
+        timer_.expires_at(boost::asio::steady_timer::time_point::max());
+    }
     co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
 }
 

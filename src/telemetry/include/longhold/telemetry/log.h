@@ -2,12 +2,18 @@
 // Log: structured lines to stderr, as text for people or JSON for machines.
 //
 // A line is an event name in plain words, and fields. Field values are never secrets.
-// Thread-safety: all members may be called from any thread. A full or closed stderr never blocks or
-// fails a caller for longer than a write takes.
+//   text: 2026-11-30T08:00:00.123456Z info  connection opened connection=btc-usd epoch=3
+//   json: {"time":"2026-11-30T08:00:00.123456Z","level":"info","event":"connection
+//   opened","connection":"btc-usd","epoch":3}
+//
+// Thread-safety: all members may be called from any thread. Lines go through a queue of at most 1 MiB to a thread that
+// writes them, so a slow, full or closed stderr never blocks or fails a caller: what does not fit is dropped, counted,
+// and told in a line as soon as there is room.
 #pragma once
 
 #include <longhold/base/ids.h>
 #include <longhold/base/time.h>
+#include <longhold/runtime/clock.h>
 
 #include <concepts>
 #include <cstdint>
@@ -49,7 +55,11 @@ struct Field {
 
 class Log {
 public:
+    // To stderr, with the system's clock.
     Log(Level level, LogFormat format);
+    // To `descriptor`, which stays the caller's; both outlive the log.
+    Log(Level level, LogFormat format, const runtime::Clock& clock, int descriptor);
+    // Writes what is queued, for at most one second.
     ~Log();
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
@@ -64,7 +74,14 @@ public:
 
     void error(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::error, event, fields); }
 
-    void write(Level level, std::string_view event, std::initializer_list<Field> fields);
+    // Never throws and never blocks on the output. Values beyond 2 KiB are cut, bytes that are no UTF-8 are replaced.
+    void write(Level level, std::string_view event, std::initializer_list<Field> fields) noexcept;
+
+    // Waits until all that was queued before is written, for at most one second.
+    void flush();
+
+    // Lines that did not fit, or could not be written.
+    [[nodiscard]] std::uint64_t dropped() const;
 
     void set_level(Level level);
     [[nodiscard]] bool wants(Level level) const;
@@ -74,6 +91,8 @@ public:
 
 private:
     struct Impl;
+    explicit Log(std::unique_ptr<Impl> impl);
+
     std::unique_ptr<Impl> impl_;
 };
 

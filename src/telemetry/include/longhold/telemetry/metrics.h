@@ -42,16 +42,19 @@ private:
     std::atomic<double> value_{0};
 };
 
-// Durations in log-linear buckets: 1 µs to about 1 h, relative error at most 1/16 (four linear
-// steps for each power of two, halved by reporting the middle).
+// Durations in log-linear buckets from 1 µs to 71 minutes: four linear steps for each power of two. The middle of a
+// bucket is off by at most 1/8 of any duration in it (of 1 µs and more); a quantile that Prometheus interpolates, by at
+// most 1/4. Shorter ones count as the first bucket's, longer ones only in `+Inf`.
 class Histogram {
 public:
+    // A negative duration counts as none.
     void observe(Duration duration);
 
     static constexpr std::size_t bucket_count = 4 * 32;
-    // Upper bound of a bucket, in seconds.
+    // The largest duration of a bucket, in seconds.
     [[nodiscard]] static double upper_bound(std::size_t bucket);
 
+    // Requires bucket <= bucket_count; bucket_count holds those above the last bound.
     [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
         return counts_[bucket].load(std::memory_order_relaxed);
     }
@@ -61,7 +64,7 @@ public:
     }
 
 private:
-    std::atomic<std::uint64_t> counts_[bucket_count]{};
+    std::atomic<std::uint64_t> counts_[bucket_count + 1]{};
     std::atomic<std::int64_t> sum_{0};
 };
 
@@ -74,6 +77,8 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
+    // Each stops the process when `name` is not in the table, is of another kind, or has other labels. A metric has at
+    // most 200 sets of label values; beyond, all share one whose values are "other".
     Counter& counter(std::string_view name, const MetricLabels& labels = {});
     Gauge& gauge(std::string_view name, const MetricLabels& labels = {});
     Histogram& histogram(std::string_view name, const MetricLabels& labels = {});

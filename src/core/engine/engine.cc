@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <longhold/base/invariant.h>
+#include <longhold/core/engine.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace longhold::core {
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+    using Functions::operator()...;
+};
+
+// The rows of a read; null when it failed.
+template <class Read>
+const Read* read_of(const Answer& answer) {
+    return std::get_if<Read>(&answer);
+}
+
+}  // namespace
+
+std::vector<Command> Engine::step(const Event& event, Instant now) {
+    std::vector<Command> commands;
+    Turn turn{config_, now, commands, pending_, last_call_, random_};
+    const bool was_member = own_.member();
+    if (was_member && now >= own_.deadline()) {
+        own_.lose(LossReason::expired, true, turn);
+        settle(was_member);
+    }
+    std::visit([&](const auto& what) { take(what, turn); }, event);
+    settle(was_member);
+    run_parts(turn);
+    settle(was_member);
+    return commands;
+}
+
+void Engine::settle(bool was_member) {
+    const auto status = own_.status();
+    if (was_member && status != OwnSession::Status::member && status != OwnSession::Status::leaving) {
+        holdings_.forget();
+        orphans_.forget();
+        peers_.look_now();
+    }
+}
+
+void Engine::run_parts(Turn& turn) {
+    own_.tick(holdings_.count(), turn);
+    if (own_.status() == OwnSession::Status::ended) {
+        return;
+    }
+    peers_.tick(own_.id(), turn);
+    if (!own_.member()) {
+        if (handing_over_ && !std::exchange(drained_told_, true)) {
+            turn.emit(Drained{});  // without a session there is nothing to hand over
+        }
+        return;
+    }
+    if (!own_.draining()) {
+        orphans_.tick(own_, peers_, holdings_.count() + orphans_.claims_pending(), turn);
+    }
+    holdings_.tick(own_, turn);
+    if (handing_over_) {
+        holdings_.hand_over(turn);  // what was won after the order to hand over
+        if (holdings_.empty() && orphans_.claims_pending() == 0 && !std::exchange(drained_told_, true)) {
+            turn.emit(Drained{});
+        }
+    }
+}
+
+Instant Engine::wake_at() const {
+    Instant wake = own_.wake_at();
+    if (own_.status() == OwnSession::Status::ended) {
+        return wake;
+    }
+    wake = std::min(wake, peers_.wake_at(own_.id(), config_));
+    if (own_.member()) {
+        if (!own_.draining()) {
+            wake = std::min(wake, orphans_.wake_at(room() > 0));
+        }
+        wake = std::min(wake, holdings_.wake_at());
+    }
+    return wake;
+}
+
+std::uint32_t Engine::room() const {
+    const std::uint32_t taken = holdings_.count() + orphans_.claims_pending();
+    return own_.draining() || taken >= config_.capacity ? 0 : config_.capacity - taken;
+}
+
+void Engine::take(const Start& event, Turn& turn) {
+    own_.start(event.session, turn);
+}
+
+void Engine::take(const Tick& /*event*/, Turn& /*turn*/) {}
+
+void Engine::take(const Closed& event, Turn& turn) {
+    if (own_.member()) {
+        holdings_.on_closed(event, turn);
+    }
+}
+
+void Engine::take(const LoopStuck& event, Turn& turn) {
+    if (own_.member()) {
+        holdings_.on_loop_stuck(event, turn);
+    }
+}
+
+void Engine::take(const AllLoopsStuck& /*event*/, Turn& turn) {
+    own_.lose(LossReason::loops_stuck, false, turn);
+}
+
+void Engine::take(const BeginDrain& /*event*/, Turn& turn) {
+    own_.begin_drain(turn);
+}
+
+void Engine::take(const HandOver& /*event*/, Turn& /*turn*/) {
+    invariant(own_.draining(), "a hand-over follows the beginning of a drain");
+    handing_over_ = true;
+}
+
+void Engine::take(const EndSession& /*event*/, Turn& turn) {
+    own_.begin_drain(turn);
+    own_.leave(turn);
+}
+
+void Engine::take(const Answered& event, Turn& turn) {
+    const auto entry = pending_.find(event.id);
+    invariant(entry != pending_.end(), "an answer belongs to a call that waits for one");
+    const Request request = std::move(entry->second.request);
+    pending_.erase(entry);
+    std::visit(Overloaded{[&](const Join& verb) { answer_session_verb(request, verb.row.id, event.answer, turn); },
+                          [&](const Beat& verb) { answer_session_verb(request, verb.session, event.answer, turn); },
+                          [&](const Leave& verb) { answer_session_verb(request, verb.session, event.answer, turn); },
+                          [&](const Fence& verb) { answer_session_verb(request, verb.session, event.answer, turn); },
+                          [&](const RemoveSession& verb) {
+                              peers_.on_removed(verb.session, std::get<Outcome<SessionRow>>(event.answer), turn);
+                          },
+                          [&](const Claims& verb) {
+                              if (!own_.member()) {
+                                  return;  // answered after the claimer's own deadline: void
+                              }
+                              const auto won = orphans_.on_claims(
+                                  verb, std::get<std::vector<Outcome<ConnectionRow>>>(event.answer), own_.id(), turn);
+                              holdings_.take(won, own_.draining(), turn);
+                          },
+                          [&](const Releases& verb) {
+                              holdings_.on_releases(verb, std::get<std::vector<Outcome<ConnectionRow>>>(event.answer),
+                                                    turn);
+                          },
+                          [&](const auto& /*read*/) { answer_read(request, event.answer, turn); }},
+               request);
+}
+
+void Engine::answer_session_verb(const Request& request, const SessionId& session, const Answer& answer, Turn& turn) {
+    const auto& outcome = std::get<Outcome<SessionRow>>(answer);
+    if (session == own_.id()) {
+        own_.on_outcome(request, outcome, turn);
+    } else if (const auto* fence = std::get_if<Fence>(&request)) {
+        peers_.on_fence(*fence, outcome, own_.next_token(), turn);
+    }
+}
+
+void Engine::answer_read(const Request& request, const Answer& answer, Turn& turn) {
+    const auto* rows = read_of<RowsRead>(answer);
+    std::visit(Overloaded{[&](const ListSessions& /*asked*/) {
+                              if (const auto* read = read_of<SessionsRead>(answer)) {
+                                  peers_.on_sessions(*read, own_.id(), turn);
+                              } else {
+                                  peers_.on_look_failed(turn);
+                              }
+                          },
+                          [&](const GetSession& asked) {
+                              const auto* read = read_of<SessionRead>(answer);
+                              if (asked.session != own_.id()) {
+                                  peers_.on_read_back(asked.session, read, own_.next_token(), turn);
+                              } else if (read != nullptr) {
+                                  own_.on_read_back(*read, turn);
+                              } else {
+                                  own_.on_read_back_failed(turn);
+                              }
+                          },
+                          [&](const ListUnowned& asked) {
+                              if (own_.member()) {
+                                  orphans_.on_unowned(asked, rows, own_, peers_, turn);
+                              }
+                          },
+                          [&](const ListOwned& asked) {
+                              if (asked.session == own_.id()) {
+                                  if (own_.member()) {
+                                      holdings_.on_owned(rows, own_, orphans_, room() > 0, turn);
+                                  }
+                                  return;
+                              }
+                              std::optional<std::size_t> found;
+                              if (rows != nullptr) {
+                                  found = own_.member() && !own_.draining()
+                                              ? orphans_.on_owned_by_final(*rows, own_, peers_, turn)
+                                              : rows->rows.size();
+                              }
+                              const bool more = rows != nullptr && rows->more && !rows->rows.empty();
+                              if (more) {
+                                  turn.call(ListOwned{asked.session, rows->rows.back().id});
+                              }
+                              peers_.on_owned(asked.session, found, more, turn);
+                          },
+                          [&](const ListAll& /*asked*/) {
+                              if (own_.member()) {
+                                  orphans_.on_sweep(rows, own_, peers_, turn);
+                              }
+                          },
+                          [&](const GetConnections& asked) { answer_connections(asked, rows, turn); },
+                          [&](const ReadTakeover& asked) {
+                              peers_.on_takeover(asked.session, read_of<TakeoverRead>(answer), turn);
+                          },
+                          [](const auto& /*verb*/) { invariant(false, "a verb is answered by an outcome"); }},
+               request);
+}
+
+void Engine::answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn) {
+    if (!own_.member()) {
+        return;
+    }
+    if (holdings_.awaits_read_back(asked)) {
+        holdings_.on_read_back(asked, read, own_.id(), turn);
+    }
+    if (orphans_.awaits_read_back(asked)) {
+        const auto won = orphans_.on_read_back(asked, read, own_.id(), turn);
+        holdings_.take(won, own_.draining(), turn);
+    } else {
+        orphans_.on_reread(asked, read, turn);
+    }
+}
+
+}  // namespace longhold::core

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <longhold/core/holdings.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace longhold::core {
+namespace {
+
+// How often one release is sent before it is left to fencing.
+constexpr std::uint32_t release_attempts_max = 5;
+
+}  // namespace
+
+void Holdings::take(const std::vector<ConnectionRow>& won, bool draining, Turn& turn) {
+    for (const auto& row : won) {
+        // A row that is won again while its former epoch is being given away: the newer epoch makes the late Release
+        // fail.
+        releasing_.erase(row.id);
+        if (draining || row.desired != DesiredState::started) {
+            give(row.id, row.epoch, std::nullopt);
+            continue;
+        }
+        held_.insert_or_assign(row.id, Held{.row = row});
+        turn.emit(OpenConnection{row});
+    }
+}
+
+void Holdings::tick(OwnSession& own, Turn& turn) {
+    if (!polling_ && turn.now >= poll_at_) {
+        polling_ = true;
+        poll_at_ = turn.now + turn.jittered(turn.config.owned_every);
+        turn.call(ListOwned{own.id(), ConnectionId{}});
+    }
+    if (turn.now < release_at_) {
+        return;
+    }
+    Releases releases;
+    for (auto& [id, giving] : releasing_) {
+        if (giving.sent) {
+            continue;
+        }
+        giving.sent = true;
+        ++giving.attempts;
+        releases.items.push_back(Release{.connection = id,
+                                         .session = own.id(),
+                                         .epoch = giving.epoch,
+                                         .attempt = own.next_token(),
+                                         .cursor = giving.cursor});
+        if (releases.items.size() >= turn.config.page_size) {
+            turn.call(std::exchange(releases, Releases{}));
+        }
+    }
+    if (!releases.items.empty()) {
+        turn.call(std::move(releases));
+    }
+}
+
+Instant Holdings::wake_at() const {
+    Instant wake = polling_ ? Instant::max() : poll_at_;
+    const bool waiting = std::ranges::any_of(releasing_, [](const auto& entry) { return !entry.second.sent; });
+    return waiting ? std::min(wake, release_at_) : wake;
+}
+
+void Holdings::on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans, bool room, Turn& turn) {
+    if (read == nullptr) {
+        polling_ = false;
+        return;
+    }
+    for (const auto& row : read->rows) {
+        if (!row.owner.is(own.id()) || releasing_.contains(row.id) || orphans.claiming(row.id)) {
+            continue;
+        }
+        const auto held = held_.find(row.id);
+        if (held != held_.end()) {
+            follow(held->second, row, orphans, turn);
+        } else if (row.desired == DesiredState::started && room) {
+            orphans.nominate_own(row, turn);  // an old claim that landed late: its epoch is not acted on, a new one is
+        } else {
+            give(row.id, row.epoch, std::nullopt);
+        }
+    }
+    if (read->more && !read->rows.empty()) {
+        turn.call(ListOwned{own.id(), read->rows.back().id});
+    } else {
+        polling_ = false;
+    }
+}
+
+void Holdings::follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn) {
+    if (row.epoch != held.row.epoch) {
+        if (row.epoch > held.row.epoch) {
+            // A late claim of ours has passed the epoch that we act on: stop, and claim anew.
+            turn.emit(AbortConnection{row.id, held.row.epoch});
+            held_.erase(row.id);
+            orphans.nominate_own(row, turn);
+        }
+        return;  // an older page
+    }
+    if (row.desired != DesiredState::started) {
+        close(held, row.desired == DesiredState::deleted ? CloseReason::deleted : CloseReason::stopped, turn);
+        return;
+    }
+    if (row.spec_revision > held.row.spec_revision && !held.closing) {
+        held.row = row;
+        turn.emit(UpdateConnection{row});
+    }
+}
+
+void Holdings::close(Held& held, CloseReason reason, Turn& turn) {
+    if (!held.closing) {
+        held.closing = true;
+        turn.emit(CloseConnection{held.row.id, held.row.epoch, reason});
+    }
+}
+
+void Holdings::on_closed(const Closed& closed, Turn& /*turn*/) {
+    const auto held = held_.find(closed.connection);
+    if (held == held_.end() || held->second.row.epoch != closed.epoch) {
+        return;  // of an epoch that is not ours any more
+    }
+    held_.erase(held);
+    give(closed.connection, closed.epoch, closed.cursor);
+}
+
+void Holdings::on_loop_stuck(const LoopStuck& stuck, Turn& turn) {
+    for (const auto& closed : stuck.connections) {
+        on_closed(closed, turn);
+    }
+}
+
+void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor) {
+    releasing_.insert_or_assign(connection, Giving{.epoch = epoch, .cursor = std::move(cursor)});
+}
+
+void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn) {
+    GetConnections read_back;
+    for (std::size_t i = 0; i < releases.items.size(); ++i) {
+        const Release& release = releases.items[i];
+        const auto giving = releasing_.find(release.connection);
+        if (giving == releasing_.end() || giving->second.epoch != release.epoch) {
+            continue;
+        }
+        const auto outcome = i < outcomes.size() ? outcomes[i] : Outcome<ConnectionRow>::unknown();
+        if (outcome.verdict == Verdict::unknown) {
+            turn.note(News::unknown_outcome, release.session, release.connection, release.epoch);
+            read_back.ids.push_back(release.connection);
+            continue;
+        }
+        // Refused: the row is not ours with this epoch any more, so there is nothing left to give.
+        turn.note(outcome.verdict == Verdict::done ? News::released : News::release_failed, release.session,
+                  release.connection, release.epoch);
+        releasing_.erase(giving);
+    }
+    if (!read_back.ids.empty()) {
+        turn.call(std::move(read_back));
+    }
+}
+
+bool Holdings::awaits_read_back(const GetConnections& asked) const {
+    return std::ranges::any_of(asked.ids, [this](const auto& id) { return releasing_.contains(id); });
+}
+
+void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn) {
+    std::map<ConnectionId, const ConnectionRow*> current;
+    if (read != nullptr) {
+        for (const auto& row : read->rows) {
+            current.emplace(row.id, &row);
+        }
+    }
+    for (const auto& id : asked.ids) {
+        const auto giving = releasing_.find(id);
+        if (giving == releasing_.end()) {
+            continue;
+        }
+        const auto row = current.find(id);
+        const bool gone = read != nullptr && (row == current.end() || !row->second->owner.is(own) ||
+                                              row->second->epoch != giving->second.epoch);
+        if (gone) {
+            turn.note(News::released, own, id, giving->second.epoch);
+            releasing_.erase(giving);
+        } else if (giving->second.attempts >= release_attempts_max) {
+            turn.note(News::release_failed, own, id, giving->second.epoch);
+            releasing_.erase(giving);
+        } else {
+            giving->second.sent = false;  // never kept, whatever the row says: sent again
+            release_at_ = turn.now + retry_after;
+        }
+    }
+}
+
+void Holdings::hand_over(Turn& turn) {
+    for (auto& [id, held] : held_) {
+        close(held, CloseReason::drain, turn);
+    }
+}
+
+void Holdings::forget() {
+    held_.clear();
+    releasing_.clear();
+    polling_ = false;
+}
+
+}  // namespace longhold::core

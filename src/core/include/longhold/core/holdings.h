@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holdings: what this session holds and gives away: opening, following its rows, closing, releasing.
+//
+// Rules 4, 5 and 6. Absence from the owned index is no proof of loss. After a Release is sent the session never acts on
+// that epoch again, whatever a read-back says; a release that fails is counted and left to fencing, the others go on.
+#pragma once
+
+#include <longhold/core/orphans.h>
+#include <longhold/core/own_session.h>
+#include <longhold/core/turn.h>
+
+#include <map>
+#include <vector>
+
+namespace longhold::core {
+
+class Holdings {
+public:
+    // Won rows are opened, or given back at once when the session is draining.
+    void take(const std::vector<ConnectionRow>& won, bool draining, Turn& turn);
+
+    // Sends what is due: the poll of owned rows, releases.
+    void tick(OwnSession& own, Turn& turn);
+    [[nodiscard]] Instant wake_at() const;
+
+    void on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans, bool room, Turn& turn);
+    void on_closed(const Closed& closed, Turn& turn);
+    void on_loop_stuck(const LoopStuck& stuck, Turn& turn);
+    void on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn);
+    // Rows of GetConnections after releases with an unknown outcome.
+    void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
+    [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
+
+    // Closes everything, in the order of `core/drain_order.h`'s caller: all at once, since each is flushed on its own.
+    void hand_over(Turn& turn);
+
+    // The session is gone, and with it all that it held.
+    void forget();
+
+    [[nodiscard]] bool empty() const { return held_.empty() && releasing_.empty(); }
+
+    // Connections whose socket may be open.
+    [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(held_.size()); }
+
+    [[nodiscard]] std::size_t releases_pending() const { return releasing_.size(); }
+
+private:
+    struct Held {
+        ConnectionRow row;
+        bool closing = false;
+    };
+
+    struct Giving {
+        Epoch epoch;
+        std::optional<Cursor> cursor;
+        bool sent = false;
+        std::uint32_t attempts = 0;
+    };
+
+    void close(Held& held, CloseReason reason, Turn& turn);
+    void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
+    void follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
+
+    std::map<ConnectionId, Held> held_;
+    std::map<ConnectionId, Giving> releasing_;
+    bool polling_ = false;
+    Instant poll_at_{};
+    Instant release_at_{};
+};
+
+}  // namespace longhold::core

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers: what this worker knows of all other sessions: observing counters, fencing the dead, finding what final ones
+// own.
+//
+// Rules 2 and 3 of the ownership protocol. An observer's clock for a counter starts at the arrival of the first answer
+// that showed it; looks are made from the moment a heartbeat is due. Stale reads are safe: the fencing CAS names the
+// counter that was seen.
+#pragma once
+
+#include <longhold/core/turn.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+namespace longhold::core {
+
+class Peers {
+public:
+    // Sends what is due: looks, fences, searches for what final sessions own. `own` is this worker's session, empty
+    // when it has none.
+    void tick(const SessionId& own, Turn& turn);
+    [[nodiscard]] Instant wake_at(const SessionId& own, const EngineConfig& config) const;
+
+    void on_sessions(const SessionsRead& read, const SessionId& own, Turn& turn);
+    void on_look_failed(Turn& turn);
+    void on_fence(const Fence& fence, const Outcome<SessionRow>& outcome, const AttemptToken& absent_token, Turn& turn);
+    void on_read_back(const SessionId& session, const SessionRead* read, const AttemptToken& absent_token, Turn& turn);
+    void on_removed(const SessionId& session, const Outcome<SessionRow>& outcome, Turn& turn);
+
+    // A page of what final `session` owns was read; `found`: rows that still name it. Nothing when the read failed.
+    void on_owned(const SessionId& session, std::optional<std::size_t> found, bool more, Turn& turn);
+    void on_takeover(const SessionId& session, const TakeoverRead* read, Turn& turn);
+
+    // An owner that no session row is known of: looked up, and fenced by creating its row if it is absent.
+    void suspect_absent(const SessionId& session, Turn& turn);
+
+    // Whether `session` is known to be final, so that what it owns may be claimed.
+    [[nodiscard]] bool is_final_session(const SessionId& session) const;
+
+    [[nodiscard]] bool known(const SessionId& session) const {
+        return peers_.contains(session) || absent_.contains(session);
+    }
+
+    // How far a final session's delivery of a connection was durable, when `epoch` is the one it held it with.
+    [[nodiscard]] std::optional<Cursor> takeover_cursor(const SessionId& session, const ConnectionId& connection,
+                                                        Epoch epoch) const;
+
+    // Sessions that may be given work.
+    [[nodiscard]] std::vector<SessionRow> active() const;
+
+    // Makes the next look at once.
+    void look_now();
+
+private:
+    struct Peer {
+        SessionRow row;
+        Instant seen_at;  // arrival of the first answer that showed this counter
+        bool fencing = false;
+        // For a final one:
+        bool takeover_asked = false;
+        bool takeover_known = false;
+        std::map<ConnectionId, Cursor> cursors;
+        bool searching = false;
+        bool found_some = false;  // in the pages of this search so far
+        Instant search_at{};
+        std::optional<Instant> empty_since;  // the first of two sweeps that found nothing
+        bool removing = false;
+    };
+
+    void take_in(const SessionRow& row, Turn& turn);
+    void tick_live(Peer& peer, Turn& turn);
+    void tick_final(Peer& peer, Turn& turn);
+    [[nodiscard]] Instant look_due(const SessionId& own, const EngineConfig& config) const;
+
+    std::map<SessionId, Peer> peers_;
+    std::set<SessionId> absent_;  // being looked up
+    bool looking_ = false;
+    Instant last_look_{};
+    bool looked_once_ = false;
+    std::uint64_t token_number_ = 0;
+};
+
+}  // namespace longhold::core

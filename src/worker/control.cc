@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control.h"
+
+#include <longhold/base/invariant.h>
+#include <longhold/runtime/random_seed.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace longhold::worker {
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+    using Functions::operator()...;
+};
+
+// How often, and how many at a time, tombstones older than their retention are removed.
+constexpr Duration purge_every = std::chrono::minutes{10};
+constexpr std::uint32_t purge_limit = 1'000;
+
+}  // namespace
+
+Control::Control(const WorkerOptions& options, const WorkerParts& parts, std::vector<std::unique_ptr<IoLoop>>& loops)
+    : options_(options),
+      parts_(parts),
+      loops_(loops),
+      clock_(parts.control.clock()),
+      engine_(options.engine, options.seed),
+      takeovers_(parts.control, parts.store, parts.sink, parts.log),
+      calls_(parts.store, takeovers_, clock_, parts.metrics, options.engine.page_size),
+      checkpoints_(parts.store, parts.metrics),
+      tasks_(parts.control),
+      time_changed_(parts.control),
+      held_(parts.metrics.gauge("longhold_held")),
+      slack_(parts.metrics.gauge("longhold_lease_slack_seconds")) {}
+
+void Control::start() {
+    placed_count_.assign(loops_.size(), 0);
+    stuck_.assign(loops_.size(), false);
+    tasks_.spawn(keep_time());
+    tasks_.spawn(keep_checkpoints());
+    tasks_.spawn(keep_tombstones_few());
+    step(core::Start{SessionId{runtime::fresh_id()}});
+}
+
+void Control::step(const core::Event& event) {
+    invariant(!stepping_, "an event is taken in after the commands of the one before");
+    stepping_ = true;
+    auto commands = engine_.step(event, clock_.now());
+    bool wants_session = false;
+    for (auto& command : commands) {
+        wants_session = wants_session || std::holds_alternative<core::WantSession>(command);
+        carry_out(std::move(command));
+    }
+    stepping_ = false;
+    held_.set(engine_.held());
+    if (wants_session) {
+        step(core::Start{SessionId{runtime::fresh_id()}});
+        return;
+    }
+    progressed();
+    if (engine_.wake_at() < armed_for_) {
+        time_changed_.notify();
+    }
+}
+
+void Control::carry_out(core::Command command) {
+    std::visit(
+        Overloaded{
+            [&](core::Call& what) { tasks_.spawn(call(std::move(what))); },
+            [&](const core::ExtendRight& what) { extend_right(what); },
+            [&](const core::DropSession& what) {
+                drop_rights(what.session);
+                parts_.metrics.counter("longhold_self_fences_total", {{"reason", std::string{core::text(what.reason)}}})
+                    .add();
+                parts_.log.error("session lost, its sockets are reset",
+                                 {{"session", what.session}, {"reason", core::text(what.reason)}});
+                placed_.clear();
+                placed_count_.assign(loops_.size(), 0);
+            },
+            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row)); },
+            [&](const core::CloseConnection& what) {
+                loop_of(what.connection).close(what.connection, what.epoch, what.reason);
+            },
+            [&](const core::AbortConnection& what) { loop_of(what.connection).abort(what.connection, what.epoch); },
+            [&](core::UpdateConnection& what) {
+                IoLoop& loop = loop_of(what.row.id);
+                loop.update(std::move(what.row));
+            },
+            [&](const core::DrainAsked&) { parts_.on_drain_asked(); }, [&](const core::Drained&) { drained_ = true; },
+            [&](const core::SessionEnded& what) {
+                session_ended_ = what.left;
+                if (!what.left && !ending_) {
+                    parts_.on_failed("the session ended: no I/O loop turns any more");
+                }
+            },
+            [&](const core::Notice& what) { tell(what); }},
+        command);
+}
+
+void Control::extend_right(const core::ExtendRight& command) {
+    if (!rights_ || rights_->session != command.session) {
+        rights_ = std::make_shared<SessionRights>(command.session, loops_.size());
+        rights_->extend_until(command.deadline);
+        checkpoints_.begin(command.session);
+        watch_ = parts_.watchdog.watch_right(rights_->whole, [this] {
+            // On the watchdog's thread, sockets are reset already: let the engine find its deadline passed.
+            parts_.control.post([this] {
+                if (!session_ended_) {
+                    step(core::Tick{});
+                }
+            });
+        });
+    }
+    slack_.set(std::chrono::duration<double>(rights_->whole->deadline() - clock_.now()).count());
+    rights_->extend_until(command.deadline);
+}
+
+void Control::drop_rights(const SessionId& session) {
+    if (rights_ && rights_->session == session) {
+        rights_->revoke();
+        parts_.sockets.abort_all();
+        parts_.sink.end_session(session);
+        watch_.reset();
+        for (const auto& loop : loops_) {
+            loop->abort_session(session);
+        }
+    }
+}
+
+void Control::stop_watching() {
+    ending_ = true;
+    watch_.reset();
+    if (rights_) {
+        rights_->revoke();
+    }
+}
+
+void Control::open(core::ConnectionRow row) {
+    // The loop with the fewest connections, among those that turn.
+    std::uint32_t best = 0;
+    for (std::uint32_t i = 1; i < loops_.size(); ++i) {
+        if (stuck_[best] || (!stuck_[i] && placed_count_[i] < placed_count_[best])) {
+            best = i;
+        }
+    }
+    const auto [place, fresh] = placed_.try_emplace(row.id, Place{best, row.epoch});
+    if (fresh) {
+        ++placed_count_[best];
+    }
+    place->second.epoch = row.epoch;
+    loops_[place->second.loop]->open(std::move(row), rights_);
+}
+
+IoLoop& Control::loop_of(const ConnectionId& connection) {
+    const auto place = placed_.find(connection);
+    return *loops_[place == placed_.end() ? 0 : place->second.loop];
+}
+
+void Control::closed(core::Closed closed) {
+    if (const auto place = placed_.find(closed.connection); place != placed_.end()) {
+        --placed_count_[place->second.loop];
+        placed_.erase(place);
+    }
+    // What is known of an epoch that was never opened here is in its checkpoint.
+    if (!closed.cursor) {
+        closed.cursor = checkpoints_.known(closed.connection);
+    }
+    step(closed);
+}
+
+void Control::loop_stuck(std::uint32_t number) {
+    if (stuck_[number] || session_ended_) {
+        return;
+    }
+    stuck_[number] = true;
+    parts_.log.error("an I/O loop does not turn any more: its connections are released", {{"loop", number}});
+    parts_.metrics.gauge("longhold_degraded", {{"mode", "loop_stuck"}}).set(1);
+    if (std::ranges::all_of(stuck_, [](bool stuck) { return stuck; })) {
+        step(core::AllLoopsStuck{});
+        return;
+    }
+    core::LoopStuck event;
+    for (auto place = placed_.begin(); place != placed_.end();) {
+        if (place->second.loop != number) {
+            ++place;
+            continue;
+        }
+        event.connections.push_back(core::Closed{place->first, place->second.epoch, checkpoints_.known(place->first)});
+        place = placed_.erase(place);
+    }
+    placed_count_[number] = 0;
+    step(event);
+}
+
+void Control::tell(const core::Notice& notice) {
+    auto& metrics = parts_.metrics;
+    switch (notice.news) {
+        case core::News::claim_won:
+            metrics.counter("longhold_claims_total", {{"outcome", "won"}}).add();
+            parts_.log.debug(core::text(notice.news), {{"connection", notice.connection}, {"epoch", notice.epoch}});
+            return;
+        case core::News::claim_lost:
+            metrics.counter("longhold_claims_total", {{"outcome", "lost"}}).add();
+            return;
+        case core::News::claim_void:
+            metrics.counter("longhold_claims_total", {{"outcome", "void"}}).add();
+            return;
+        case core::News::released:
+            metrics.counter("longhold_releases_total", {{"outcome", "done"}}).add();
+            checkpoints_.forget(notice.connection);
+            return;
+        case core::News::release_failed:
+            metrics.counter("longhold_releases_total", {{"outcome", "failed"}}).add();
+            parts_.log.warning(core::text(notice.news), {{"connection", notice.connection}, {"epoch", notice.epoch}});
+            return;
+        case core::News::unknown_outcome:
+            metrics.counter("longhold_unknown_outcomes_total").add();
+            return;
+        case core::News::fenced_peer:
+        case core::News::fenced_absent:
+            metrics.counter("longhold_fences_total").add();
+            parts_.log.warning(core::text(notice.news), {{"session", notice.session}});
+            return;
+        case core::News::joined:
+        case core::News::removed_session:
+        case core::News::own_write_found:
+        case core::News::at_capacity:
+            parts_.log.info(core::text(notice.news), {{"session", notice.session}});
+            return;
+    }
+    std::unreachable();
+}
+
+// ---- tasks
+// ------------------------------------------------------------------------------------------------------------
+
+runtime::Task<> Control::call(core::Call call) {
+    const Instant began = clock_.now();
+    core::Answer answer = co_await calls_.perform(std::move(call.request), began + call.timeout);
+    step(core::Answered{call.id, std::move(answer)});
+}
+
+runtime::Task<> Control::keep_time() {
+    for (;;) {
+        armed_for_ = engine_.wake_at();
+        if (clock_.now() < armed_for_) {
+            co_await time_changed_.wait_until(armed_for_);
+        } else {
+            step(core::Tick{});
+            co_await runtime::yield(parts_.control);
+        }
+    }
+}
+
+runtime::Task<> Control::keep_checkpoints() {
+    for (;;) {
+        co_await runtime::sleep_until(parts_.control, clock_.now() + options_.checkpoint_every);
+        const bool written = co_await checkpoint(clock_.now() + options_.engine.lease);
+        parts_.metrics.gauge("longhold_degraded", {{"mode", "checkpoint"}}).set(written ? 0 : 1);
+    }
+}
+
+runtime::Task<bool> Control::checkpoint(Instant deadline) {
+    // Shared with the loops, which may answer after nobody waits any more.
+    struct Gathering {
+        std::size_t waiting = 0;
+    };
+
+    const auto gathering = std::make_shared<Gathering>();
+    const SessionId session = engine_.session().id();
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        if (stuck_[i]) {
+            continue;
+        }
+        ++gathering->waiting;
+        loops_[i]->gather([this, gathering, session](std::vector<MovedCursor> moved) {
+            parts_.control.post([this, gathering, session, moved = std::move(moved)] {
+                --gathering->waiting;
+                if (session == engine_.session().id()) {
+                    for (const auto& each : moved) {
+                        checkpoints_.moved(each.connection, each.cursor);
+                    }
+                }
+                progressed();
+            });
+        });
+    }
+    const bool gathered = co_await wait_until([gathering] { return gathering->waiting == 0; }, deadline);
+    const bool written = co_await checkpoints_.write(deadline);
+    co_return gathered&& written;
+}
+
+runtime::Task<> Control::keep_tombstones_few() {
+    for (;;) {
+        co_await runtime::sleep_until(parts_.control, clock_.now() + purge_every);
+        const auto before =
+            clock_.wall_now() - std::chrono::duration_cast<WallTime::duration>(options_.tombstone_retention);
+        const auto purged =
+            co_await parts_.store.purge_deleted(before, purge_limit, clock_.now() + options_.engine.lease);
+        if (purged && *purged > 0) {
+            parts_.log.info("tombstones removed", {{"count", *purged}});
+        }
+    }
+}
+
+void Control::progressed() {
+    for (auto& event : waiting_) {
+        event.notify();
+    }
+}
+
+runtime::Task<bool> Control::wait_until(std::function<bool()> holds, Instant deadline) {
+    const auto event = waiting_.emplace(waiting_.end(), parts_.control);
+    while (!holds() && clock_.now() < deadline) {
+        co_await event->wait_until(deadline);
+    }
+    waiting_.erase(event);
+    co_return holds();
+}
+
+runtime::Task<> Control::stop() {
+    ending_ = true;
+    tasks_.stop();
+    co_await tasks_.join();
+}
+
+}  // namespace longhold::worker

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "held_connection.h"
+
+#include <longhold/base/invariant.h>
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <utility>
+
+namespace longhold::worker {
+namespace {
+
+// The close code that an upstream gets: "going away" when another worker goes on, "normal" when nobody does.
+constexpr std::uint16_t close_code_drain = 1001;
+constexpr std::uint16_t close_code_done = 1000;
+
+// A spec that cannot be resolved is looked at again after so long: a secret's file may have come back.
+constexpr Duration unresolved_wait = std::chrono::seconds{30};
+
+// One failure in a row is logged, then every so many.
+constexpr std::uint32_t failures_per_log = 20;
+
+core::SequenceRule rule_of(const config::Profile& profile) {
+    core::SequenceRule rule;
+    rule.has_sequence = profile.has_sequence();
+    rule.first = profile.sequence.first;
+    if (profile.can_resume()) {
+        rule.resume = profile.resume.inclusive ? core::Resume::inclusive : core::Resume::exclusive;
+    }
+    return rule;
+}
+
+core::SequenceIdentity identity_of(const config::ResolvedProfile& resolved) {
+    return {resolved.url, resolved.profile.sequence.field};
+}
+
+core::EndKind kind_of(upstream::EndReason reason) {
+    switch (reason) {
+        case upstream::EndReason::closed_by_peer:
+            return core::EndKind::closed;
+        case upstream::EndReason::closed_by_us:
+            return core::EndKind::rotated;
+        case upstream::EndReason::aborted:
+        case upstream::EndReason::transport_lost:
+        case upstream::EndReason::backpressure:
+            return core::EndKind::lost;
+        case upstream::EndReason::liveness_timeout:
+            return core::EndKind::silent;
+        case upstream::EndReason::protocol_violation:
+            return core::EndKind::protocol_breach;
+        case upstream::EndReason::message_too_big:
+            return core::EndKind::message_too_big;
+        case upstream::EndReason::handshake_refused:
+            return core::EndKind::http_status;
+        case upstream::EndReason::tls_failed:
+            return core::EndKind::tls_failed;
+        case upstream::EndReason::resolve_failed:
+        case upstream::EndReason::connect_failed:
+        case upstream::EndReason::attempt_timed_out:
+            return core::EndKind::unreachable;
+    }
+    std::unreachable();
+}
+
+core::ConnectionEnd end_of(const upstream::Ended& ended) {
+    core::ConnectionEnd end{.kind = kind_of(ended.reason), .retry_after = ended.retry_after};
+    if (end.kind == core::EndKind::closed && ended.close_code != upstream::close_code_absent) {
+        end.close_code = ended.close_code;
+    }
+    if (end.kind == core::EndKind::http_status) {
+        end.http_status = static_cast<std::uint16_t>(ended.http_status);
+        if (ended.http_status == 0 || ended.http_status == 101) {
+            end.kind = core::EndKind::bad_handshake;
+        }
+    }
+    return end;
+}
+
+}  // namespace
+
+HeldConnection::HeldConnection(IoLoop& io, core::ConnectionRow row, std::shared_ptr<const SessionRights> rights)
+    : io_(io),
+      row_(std::move(row)),
+      rights_(std::move(rights)),
+      origin_{.connection = row_.id, .epoch = row_.epoch, .context = this},
+      tracker_(row_.spec_revision, row_.epoch, row_.cursor),
+      backoff_(io.options().backoff),
+      wake_(io.loop()) {
+    gauge(phase_).add(1);
+}
+
+HeldConnection::~HeldConnection() {
+    gauge(phase_).add(-1);
+}
+
+telemetry::Gauge& HeldConnection::gauge(Phase phase) {
+    switch (phase) {
+        case Phase::waiting:
+            return io_.metrics().backoff;
+        case Phase::dialing:
+            return io_.metrics().dialing;
+        case Phase::open:
+            return io_.metrics().open;
+        case Phase::closing:
+            return io_.metrics().closing;
+    }
+    std::unreachable();
+}
+
+void HeldConnection::enter(Phase phase) {
+    gauge(phase_).add(-1);
+    phase_ = phase;
+    gauge(phase_).add(1);
+}
+
+bool HeldConnection::may_act() const {
+    return !aborted_ && rights_->per_loop[io_.options().number]->holds(io_.clock().now());
+}
+
+// ---- orders from the control thread
+// ------------------------------------------------------------------------------------
+
+void HeldConnection::close(core::CloseReason reason) {
+    if (std::exchange(closing_, true)) {
+        return;
+    }
+    close_reason_ = reason;
+    if (socket_) {
+        const bool moves_on = reason == core::CloseReason::drain;
+        socket_->close(moves_on ? close_code_drain : close_code_done,
+                       moves_on ? "moving to another worker" : "no longer wanted");
+    }
+    wake_.notify();
+}
+
+void HeldConnection::abort() {
+    aborted_ = true;
+    closing_ = true;
+    if (socket_) {
+        socket_->abort();
+    }
+    wake_.notify();
+}
+
+void HeldConnection::update(core::ConnectionRow row) {
+    const auto before = resolved_;
+    row_ = std::move(row);
+    resolve();
+    if (before && resolved_ && core::incompatible(identity_of(*before), identity_of(*resolved_))) {
+        close(core::CloseReason::stopped);  // the next epoch begins a new stream
+        return;
+    }
+    if (before && resolved_) {
+        tracker_.set_spec_revision(row_.spec_revision);
+    }
+    renew_ = true;
+    if (socket_) {
+        socket_->close(close_code_done, "connecting anew");
+    }
+    wake_.notify();
+}
+
+void HeldConnection::resume_reading() {
+    if (socket_) {
+        socket_->resume_reading();
+    }
+    wake_.notify();
+}
+
+// ---- the life
+// -----------------------------------------------------------------------------------------------------------
+
+void HeldConnection::resolve() {
+    auto resolved = io_.resolver()(row_.spec);
+    if (resolved) {
+        resolved_ = std::move(*resolved);
+        unresolved_why_.clear();
+        return;
+    }
+    resolved_.reset();
+    if (unresolved_why_ != resolved.error()) {
+        unresolved_why_ = resolved.error();
+        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", unresolved_why_}});
+    }
+}
+
+core::SequencerStart HeldConnection::start_of(const core::ConnectionRow& row) const {
+    return {.resume_point = row.cursor,
+            .held_before = row.cursor.has_value() || row.epoch > Epoch{1},
+            .spec_changed = row.cursor && row.cursor->spec_revision != row.spec_revision};
+}
+
+runtime::Task<> HeldConnection::run() {
+    co_await hold();
+    enter(Phase::closing);
+    co_await flush();
+    if (!aborted_) {
+        io_.report_closed(core::Closed{id(), epoch(), tracker_.cursor()});
+    }
+    // Batches point at this object: it goes when the last one is back.
+    while (in_flight_ > 0) {
+        co_await wake_.wait();
+    }
+    io_.retire(*this);
+}
+
+runtime::Task<> HeldConnection::hold() {
+    while (!closing_) {
+        if (!resolved_) {
+            resolve();
+        }
+        if (!resolved_) {
+            co_await wait_before_next(unresolved_wait);
+            continue;
+        }
+        if (!sequencer_) {
+            sequencer_.emplace(rule_of(resolved_->profile), start_of(row_));
+            write_notes(sequencer_->begin());
+        }
+        co_await attempt();
+        if (!closing_ && !std::exchange(renew_, false)) {
+            co_await wait_before_next(wait_);
+        }
+    }
+}
+
+runtime::Task<> HeldConnection::wait_before_next(Duration wait) {
+    enter(Phase::waiting);
+    const Instant until = io_.clock().now() + wait;
+    while (!closing_ && !std::exchange(renew_, false) && (io_.clock().now() < until || io_.intake_full())) {
+        if (io_.intake_full()) {
+            io_.paused(*this);
+        }
+        co_await wake_.wait_until(io_.clock().now() < until ? until : io_.clock().now() + std::chrono::seconds{1});
+    }
+}
+
+runtime::Task<> HeldConnection::attempt() {
+    enter(Phase::dialing);
+    co_await io_.begin_attempt();
+    asked_ = sequencer_->resume_value();
+    auto options = dial_options(asked_);
+    if (closing_ || !options || !may_act()) {
+        io_.end_attempt();
+        wait_ = unresolved_wait;
+        co_return;
+    }
+    open_since_.reset();
+    socket_ = std::make_unique<upstream::Connection>(io_.shared(), std::move(*options));
+    upstream::Ended result = co_await socket_->run(*this);
+    socket_.reset();
+    if (!open_since_) {
+        io_.end_attempt();
+    }
+    ended(result);
+}
+
+std::optional<upstream::ConnectionOptions> HeldConnection::dial_options(const std::optional<std::string>& cursor) {
+    const auto& profile = resolved_->profile;
+    auto url = upstream::parse_url(config::dial_url(*resolved_, id().text(), cursor));
+    if (!url) {
+        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", url.error()}});
+        return std::nullopt;
+    }
+    upstream::ConnectionOptions options{.url = std::move(*url)};
+    for (const auto& [name, value] : config::dial_headers(*resolved_, id().text())) {
+        options.headers.emplace_back(name, value);
+    }
+    options.subprotocols = profile.subprotocols;
+    options.tls = {
+        .verify = profile.tls.verify, .ca_file = profile.tls.ca_file, .server_name = profile.tls.server_name};
+    options.frame_bytes_max = profile.limits.frame_bytes.bytes;
+    options.message_bytes_max = std::min<std::size_t>(profile.limits.message_bytes.bytes, IoLoop::message_bytes_max);
+    options.attempt_timeout = profile.attempt_timeout;
+    options.ping_every = profile.liveness.ping_every;
+    options.pong_timeout = profile.liveness.ping_timeout;
+    options.close_timeout = profile.close_timeout;
+    return options;
+}
+
+void HeldConnection::on_open() {
+    io_.end_attempt();
+    open_since_ = io_.clock().now();
+    if (!may_act()) {
+        socket_->abort();
+        return;
+    }
+    enter(Phase::open);
+    delivered_at_open_ = ordinal_;
+    io_.metrics().all.counter("longhold_dials_total", {{"result", "open"}}).add();
+    failures_logged_ = 0;
+    std::optional<std::string_view> asked;
+    if (asked_) {
+        asked = *asked_;
+    }
+    write_notes(sequencer_->opened(asked));
+    for (const auto& message : config::opening_messages(*resolved_, id().text(), asked_)) {
+        if (!socket_->send_text(message)) {
+            socket_->abort();
+            return;
+        }
+    }
+}
+
+bool HeldConnection::on_message(upstream::Message message) {
+    if (closing_) {
+        return true;  // not taken in: the next owner asks for it again, or its loss is a gap there
+    }
+    if (!io_.has_room(message.data.size())) {
+        socket_->abort();  // not taken in: it is asked for again when there is room
+        return true;
+    }
+    io_.metrics().messages.add();
+    io_.metrics().message_bytes.add(message.data.size());
+    SequenceValue seq;
+    if (!message.binary && resolved_->profile.has_sequence()) {
+        seq = io_.sequences().read(message.data, resolved_->profile.sequence.field);
+    }
+    const core::Decision decision = sequencer_->on_message(seq.text);
+    if (!decision.notes.empty()) {
+        write_notes(decision.notes);
+    }
+    if (decision.redelivered) {
+        io_.metrics().duplicates.add();
+    }
+    switch (decision.action) {
+        case core::Action::deliver:
+            write(sink::RecordKind::data, decision.stream, decision.with_seq ? seq.text : std::string_view{},
+                  seq.is_text, message.data, message.binary);
+            break;
+        case core::Action::drop:
+            io_.metrics().duplicates.add();
+            break;
+        case core::Action::reconnect:
+            renew_ = true;
+            socket_->abort();
+            return true;
+    }
+    if (io_.intake_full()) {
+        io_.paused(*this);
+        return false;
+    }
+    return true;
+}
+
+void HeldConnection::write_notes(const std::vector<core::Note>& notes) {
+    for (const auto& note : notes) {
+        const bool gap = note.kind == core::NoteKind::gap;
+        if (gap) {
+            io_.metrics().all.counter("longhold_gaps_total", {{"reason", std::string{core::text(note.reason)}}}).add();
+        }
+        write(gap ? sink::RecordKind::gap : sink::RecordKind::state, note.stream, {}, false, note.members, false);
+    }
+}
+
+void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text,
+                           std::string_view body, bool binary) {
+    const Instant now = io_.turn_now();
+    sink::RecordHeader header{.origin = &origin_,
+                              .ordinal = ++ordinal_,
+                              .received_at = io_.turn_wall_now(),
+                              .stream = stream,
+                              .kind = kind,
+                              .binary = binary,
+                              .seq_is_text = seq_is_text};
+    ++in_flight_;
+    tracker_.sent(ordinal_, stream, seq, now);
+    auto& metrics = io_.metrics();
+    (kind == sink::RecordKind::data  ? metrics.data_records
+     : kind == sink::RecordKind::gap ? metrics.gap_records
+                                     : metrics.state_records)
+        .add();
+    io_.append(*rights_, header, seq, body);
+}
+
+void HeldConnection::ended(const upstream::Ended& ended) {
+    const core::ConnectionLife life{.ready = open_since_.has_value(),
+                                    .delivered_data = ordinal_ > delivered_at_open_,
+                                    .ready_for = open_since_ ? io_.clock().now() - *open_since_ : Duration::zero()};
+    const std::string reason{upstream::name_of(ended.reason)};
+    io_.metrics()
+        .all
+        .counter(open_since_ ? "longhold_disconnects_total" : "longhold_dials_total",
+                 {{open_since_ ? "reason" : "result", reason}})
+        .add();
+    const auto wait = backoff_.ended(end_of(ended), life, io_.random().unit());
+    // Nothing is given up for ever while it is wanted: what a table calls fatal is tried again at the slowest pace.
+    wait_ = wait.value_or(io_.options().backoff.slow_max);
+    if (!closing_ && !renew_) {
+        log_end(ended);
+    }
+}
+
+void HeldConnection::log_end(const upstream::Ended& ended) {
+    if (!open_since_ && failures_logged_++ % failures_per_log != 0) {
+        return;
+    }
+    io_.log().warning(open_since_ ? "connection lost" : "dial failed", {{"connection", id()},
+                                                                        {"epoch", epoch()},
+                                                                        {"reason", upstream::name_of(ended.reason)},
+                                                                        {"detail", ended.detail},
+                                                                        {"close_code", ended.close_code},
+                                                                        {"http_status", ended.http_status},
+                                                                        {"retry_in", wait_}});
+}
+
+runtime::Task<> HeldConnection::flush() {
+    while (!aborted_ && tracker_.pending() > 0) {
+        co_await wake_.wait();
+    }
+}
+
+void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, bool durable) {
+    in_flight_ -= last - first + 1;
+    if (durable) {
+        tracker_.acked(first, last);
+    }
+    if (closing_) {
+        wake_.notify();
+    }
+}
+
+std::optional<core::Cursor> HeldConnection::take_moved_cursor() {
+    if (aborted_ || tracker_.ordinal_acked() == cursor_told_) {
+        return std::nullopt;
+    }
+    cursor_told_ = tracker_.ordinal_acked();
+    return tracker_.cursor();
+}
+
+}  // namespace longhold::worker

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldConnection: one connection in one epoch, from its claim to its release: dials, follows the sequence, makes
+// records, counts acks.
+//
+// Each socket is one upstream::Connection, so that nothing of an old one touches a new one; sequence, cursor and
+// ordinal go on across the sockets of an epoch. Nothing is written or sent unless the session's right holds. The object
+// stays until all of its records have come back from the sink, since batches point at its origin.
+//
+// Thread-safety: none; lives on its IoLoop.
+#pragma once
+
+#include <longhold/config/profile.h>
+#include <longhold/core/backoff.h>
+#include <longhold/core/cursor_tracker.h>
+#include <longhold/core/engine_types.h>
+#include <longhold/core/sequencer.h>
+#include <longhold/runtime/event.h>
+#include <longhold/sink/record.h>
+#include <longhold/upstream/connection.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io_loop.h"
+
+namespace longhold::worker {
+
+class HeldConnection final : public upstream::Receiver {
+public:
+    HeldConnection(IoLoop& io, core::ConnectionRow row, std::shared_ptr<const SessionRights> rights);
+    ~HeldConnection() override;
+    HeldConnection(const HeldConnection&) = delete;
+    HeldConnection& operator=(const HeldConnection&) = delete;
+
+    // The whole life; retires the object at its end. Never throws.
+    [[nodiscard]] runtime::Task<> run();
+
+    // Closes the socket, waits until what was taken in is acked, reports Closed.
+    void close(core::CloseReason reason);
+    // Resets the socket; what is not handed over is dropped, and nothing is reported.
+    void abort();
+    // Goes on under a new spec; one that counts another sequence ends this epoch instead.
+    void update(core::ConnectionRow row);
+    void resume_reading();
+    // Records of this connection have come back from the sink.
+    void records_returned(std::uint64_t first, std::uint64_t last, bool durable);
+
+    // The cursor, when it has moved since the last call.
+    [[nodiscard]] std::optional<core::Cursor> take_moved_cursor();
+
+    [[nodiscard]] const ConnectionId& id() const { return origin_.connection; }
+
+    [[nodiscard]] Epoch epoch() const { return origin_.epoch; }
+
+    [[nodiscard]] const SessionId& session() const { return rights_->session; }
+
+    // ---- upstream::Receiver
+    void on_open() override;
+    bool on_message(upstream::Message message) override;
+
+    void on_burst_end() override {}
+
+private:
+    enum class Phase : std::uint8_t { waiting, dialing, open, closing };
+
+    void resolve();
+    [[nodiscard]] runtime::Task<> hold();
+    [[nodiscard]] runtime::Task<> attempt();
+    [[nodiscard]] runtime::Task<> flush();
+    [[nodiscard]] runtime::Task<> wait_before_next(Duration wait);
+    [[nodiscard]] std::optional<upstream::ConnectionOptions> dial_options(const std::optional<std::string>& cursor);
+    void ended(const upstream::Ended& ended);
+    void write_notes(const std::vector<core::Note>& notes);
+    void write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text,
+               std::string_view body, bool binary);
+    void enter(Phase phase);
+    [[nodiscard]] telemetry::Gauge& gauge(Phase phase);
+    [[nodiscard]] bool may_act() const;
+    [[nodiscard]] core::SequencerStart start_of(const core::ConnectionRow& row) const;
+    void log_end(const upstream::Ended& ended);
+
+    IoLoop& io_;
+    core::ConnectionRow row_;
+    std::shared_ptr<const SessionRights> rights_;
+    sink::Origin origin_;
+    std::optional<config::ResolvedProfile> resolved_;
+    std::string unresolved_why_;
+    core::CursorTracker tracker_;
+    std::optional<core::Sequencer> sequencer_;
+    core::Backoff backoff_;
+    runtime::Event wake_;
+    std::unique_ptr<upstream::Connection> socket_;
+    std::optional<std::string> asked_;  // the cursor that the current socket resumes from
+
+    Phase phase_ = Phase::waiting;
+    bool closing_ = false;
+    bool aborted_ = false;
+    bool renew_ = false;  // dial again at once: a restart to be replayed, or a new spec
+    core::CloseReason close_reason_ = core::CloseReason::stopped;
+    std::uint64_t ordinal_ = 0;
+    std::uint64_t in_flight_ = 0;          // records that have not come back
+    std::uint64_t cursor_told_ = 0;        // ordinal of the last cursor given to the checkpointer
+    std::uint64_t delivered_at_open_ = 0;  // ordinal_ when the current socket opened
+    std::optional<Instant> open_since_;
+    Duration wait_{};
+    std::uint32_t failures_logged_ = 0;
+};
+
+}  // namespace longhold::worker
