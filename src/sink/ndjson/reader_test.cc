@@ -57,13 +57,12 @@ TEST_F(Reader, ReadsEveryMember) {
 }
 
 TEST_F(Reader, ReadsGapsAndStates) {
-    directory.write(
-        "s.000001.ndjson",
-        line(R"("kind":"gap","reason":"sequence_hole","from":"12","to":15})") +
-            line(
-                R"("kind":"state","reason":"claimed","resume":{"epoch":2,"ordinal":1042,"stream":1,"value":"88123"}})") +
-            line(R"("kind":"state","reason":"claimed","resume":null})") +
-            line(R"("kind":"state","reason":"sequence_restart","later":{"member":[1,{}]}})"));
+    directory.write("s.000001.ndjson",
+                    line(R"("kind":"gap","reason":"sequence_hole","from":"12","to":15})") +
+                        line(R"("kind":"state","reason":"claimed","resume":)"
+                             R"({"epoch":2,"ordinal":1042,"stream":1,"value":"88123"}})") +
+                        line(R"("kind":"state","reason":"claimed","resume":null})") +
+                        line(R"("kind":"state","reason":"sequence_restart","later":{"member":[1,{}]}})"));
     auto reader = open();
     ASSERT_TRUE(reader->next(record).value());
     EXPECT_EQ(record.kind, RecordKind::gap);

@@ -63,6 +63,9 @@ private:
 
     enum class Step : std::uint8_t { written, dropped, failed };
 
+    static constexpr Duration backoff_min = std::chrono::milliseconds{100};
+    static constexpr Duration backoff_max = std::chrono::seconds{2};
+
     [[nodiscard]] bool turn();
     void work();
     [[nodiscard]] bool take_next();
@@ -120,7 +123,7 @@ private:
     std::size_t written_ = 0;
     std::optional<Instant> sync_due_;  // none: nothing unsynced
     std::optional<Instant> retry_at_;
-    Duration backoff_;
+    Duration backoff_ = backoff_min;
 };
 
 }  // namespace longhold::sink
