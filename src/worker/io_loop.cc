@@ -165,13 +165,13 @@ Instant IoLoop::turn_now() {
 }
 
 WallTime IoLoop::turn_wall_now() {
-    turn_now();
+    static_cast<void>(turn_now());
     return turn_wall_now_;
 }
 
 void IoLoop::append(const SessionRights& rights, const sink::RecordHeader& header, std::string_view seq,
                     std::string_view body) {
-    turn_now();
+    static_cast<void>(turn_now());
     if (!open_batch_->empty() && (open_batch_->session != rights.session || open_batch_->bytes() >= batch_bytes_max)) {
         hand_over();
     }
