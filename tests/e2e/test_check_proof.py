@@ -160,6 +160,10 @@ class CheckProof(unittest.TestCase):
         first["received_at"] = rfc3339(START + 640 * MS + 249)
         self.assert_red("handover_gap_ms")
 
+    def test_an_epoch_that_began_at_the_very_moment_of_the_harm_is_the_old_one(self):
+        self.run_.events[1]["at_us"] = START + 635 * MS + 250
+        self.assert_red("unrecovered is 1")
+
     def test_an_epoch_of_two_sessions_is_found(self):
         self.run_.files["s-3.000001.ndjson"] = [self.run_.files["s-2.000001.ndjson"].pop()]
         self.assert_red("overlaps is 1")
