@@ -207,6 +207,13 @@ TEST_F(ProofTest, AGapIsFromTheLastMessageToTheFirstOfTheNextEpoch) {
     EXPECT_EQ(judge().handover_gap.max_us, (150 - 13) * ms);
 }
 
+TEST_F(ProofTest, AnEpochThatBeganAtTheVeryMomentOfTheHarmIsTheOldOne) {
+    whole_run();
+    events_.harms.push_back(
+        Harm{.at_us = 140 * ms, .kind = HarmKind::kill, .worker = "w", .session = "s2", .connections = {"a"}});
+    EXPECT_EQ(judge().unrecovered, 1U);
+}
+
 TEST_F(ProofTest, AConnectionThatNobodyTookOverIsUnrecovered) {
     whole_run();
     events_.harms.push_back(

@@ -15,7 +15,8 @@ MS = 1000
 
 def rfc3339(at_us):
     seconds, fraction = divmod(at_us, 1_000_000)
-    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S") + f".{fraction:06}Z"
+    whole = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+    return f"{whole:%Y-%m-%dT%H:%M:%S}.{fraction:06}Z"
 
 
 class Run:
@@ -46,7 +47,8 @@ class Run:
             self.data(first, name, 1, seq + 1, seq, START + seq * 10 * MS)
         # The resume point is one record further for `a` than what its upstream is asked for.
         point = cut if name == "a" else cut + 1
-        self.state(second, name, 2, again_at - 5 * MS, {"epoch": 1, "ordinal": point, "stream": 1, "value": str(resumed)})
+        resume = {"epoch": 1, "ordinal": point, "stream": 1, "value": str(resumed)}
+        self.state(second, name, 2, again_at - 5 * MS, resume)
         for seq in range(resumed + 1, 101):
             self.data(second, name, 2, seq - resumed + 1, seq, max(again_at, START + seq * 10 * MS))
         self.oracle["ids"][name] = {
@@ -159,6 +161,10 @@ class CheckProof(unittest.TestCase):
         first = next(line for line in second if line["connection"] == "b" and line["kind"] == "data")
         first["received_at"] = rfc3339(START + 640 * MS + 249)
         self.assert_red("handover_gap_ms")
+
+    def test_an_epoch_that_began_at_the_very_moment_of_the_harm_is_the_old_one(self):
+        self.run_.events[1]["at_us"] = START + 635 * MS + 250
+        self.assert_red("unrecovered is 1")
 
     def test_an_epoch_of_two_sessions_is_found(self):
         self.run_.files["s-3.000001.ndjson"] = [self.run_.files["s-2.000001.ndjson"].pop()]
