@@ -42,11 +42,11 @@ struct LoopShared {
 
 struct ConnectionOptions {
     Url url;
-    Headers headers;
-    std::vector<std::string> subprotocols;
+    Headers headers{};
+    std::vector<std::string> subprotocols{};
     // Whether the server must agree to one of the subprotocols, if any are offered.
     bool subprotocol_required = true;
-    TlsOptions tls;
+    TlsOptions tls{};
     std::size_t frame_bytes_max = FrameLimits{}.frame_bytes_max;
     std::size_t message_bytes_max = FrameLimits{}.message_bytes_max;
     // Frames accepted by send_text() and send_binary() and not yet taken by the kernel.
@@ -108,7 +108,7 @@ struct Ended {
     // Of handshake_refused:
     int http_status = 0;  // 0: the answer was not HTTP
     std::optional<Duration> retry_after;
-    Headers headers;
+    Headers headers{};
     std::string body;  // its first bytes
 };
 

@@ -14,9 +14,9 @@ struct TlsOptions {
     // False accepts any certificate for any name: for tests on one's own machine only.
     bool verify = true;
     // PEM file of the authorities to trust instead of the system's; empty means the system's.
-    std::string ca_file;
+    std::string ca_file{};
     // Name to ask for (SNI) and to verify, instead of the URL's host.
-    std::string server_name;
+    std::string server_name{};
 
     friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
