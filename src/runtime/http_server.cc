@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <longhold/base/invariant.h>
 #include <longhold/runtime/event.h>
 #include <longhold/runtime/http_server.h>
@@ -118,6 +119,11 @@ std::optional<HttpResponse> refusal(const beast::error_code& error, const HttpLi
     return problem_response(400, "The request is no valid HTTP/1.1: " + error.message() + ".");
 }
 
+// A program that this one starts must not keep the port, or a client, after we are gone.
+void keep_from_children(int descriptor) {
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
 std::string explain(const beast::error_code& error) {
     if (error == asio::error::address_in_use) {
         return "address in use: another process listens there; stop it or choose another port";
@@ -194,6 +200,7 @@ std::expected<void, std::string> HttpServer::listen(std::string_view address) {
     tcp::acceptor& acceptor = impl_->acceptor;
     acceptor.open(endpoint.protocol(), error);
     if (!error) {
+        keep_from_children(acceptor.native_handle());
         acceptor.set_option(tcp::acceptor::reuse_address(true), error);
     }
     if (!error) {
@@ -245,6 +252,7 @@ void HttpServer::Impl::accept_the_rest() {
 void HttpServer::Impl::start(tcp::socket socket) {
     beast::error_code error;
     const auto peer = socket.remote_endpoint(error);
+    keep_from_children(socket.native_handle());
     const auto session = sessions.emplace(sessions.end(), std::move(socket));
     session->peer = error ? "unknown" : peer.address().to_string() + ":" + std::to_string(peer.port());
     session->idle_since = now();
