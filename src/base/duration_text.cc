@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/base/duration_text.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -24,10 +25,19 @@ constexpr std::array<Unit, 7> units{{{"d", 86'400'000'000'000},
                                      {"us", 1'000},
                                      {"ns", 1}}};
 
-constexpr double nanoseconds_max = 10'000.0 * 86'400e9;
+constexpr std::int64_t nanoseconds_max = 10'000LL * 86'400'000'000'000;
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 bool is_unit_letter(char c) {
     return c >= 'a' && c <= 'z';
+}
+
+const Unit* find_unit(std::string_view suffix) {
+    const auto* const found = std::ranges::find(units, suffix, &Unit::suffix);
+    return found == units.end() ? nullptr : found;
 }
 
 }  // namespace
@@ -43,42 +53,47 @@ std::expected<Duration, std::string> parse_duration(std::string_view text) {
     if (text.empty()) {
         return fail("it is empty");
     }
-    double total = 0;
+    constexpr std::string_view too_long = "it is above 10,000 days";
+    std::int64_t total = 0;
     const char* at = text.data();
     const char* const end = text.data() + text.size();
     while (at != end) {
-        if (*at < '0' || *at > '9') {
+        if (!is_digit(*at)) {
             return fail("a number is expected");
         }
-        double number = 0;
-        const auto [after, error] = std::from_chars(at, end, number, std::chars_format::fixed);
+        // The whole part is kept as an integer: a double would round above 104 days.
+        std::int64_t whole = 0;
+        auto [after, error] = std::from_chars(at, end, whole);
         if (error != std::errc{}) {
-            return fail("a number is expected");
+            return fail(too_long);
         }
-        const char* unit_end = after;
-        while (unit_end != end && is_unit_letter(*unit_end)) {
-            ++unit_end;
+        double fraction = 0;
+        if (after != end && *after == '.') {
+            const auto [fraction_end, fraction_error] = std::from_chars(after, end, fraction, std::chars_format::fixed);
+            if (fraction_error != std::errc{}) {
+                return fail("digits are expected behind the point");
+            }
+            after = fraction_end;
         }
+        const char* unit_end = std::find_if_not(after, end, is_unit_letter);
         const std::string_view suffix{after, static_cast<std::size_t>(unit_end - after)};
         if (suffix.empty()) {
             return fail("the unit is missing");
         }
-        bool known = false;
-        for (const auto& unit : units) {
-            if (unit.suffix == suffix) {
-                total += number * static_cast<double>(unit.nanoseconds);
-                known = true;
-            }
-        }
-        if (!known) {
+        const Unit* const unit = find_unit(suffix);
+        if (unit == nullptr) {
             return fail("the unit \"" + std::string{suffix} + "\" is not one of ns, us, ms, s, m, h, d");
+        }
+        if (whole > nanoseconds_max / unit->nanoseconds) {
+            return fail(too_long);
+        }
+        total += whole * unit->nanoseconds + std::llround(fraction * static_cast<double>(unit->nanoseconds));
+        if (total > nanoseconds_max) {
+            return fail(too_long);
         }
         at = unit_end;
     }
-    if (total > nanoseconds_max) {
-        return fail("it is above 10,000 days");
-    }
-    return Duration{std::llround(total)};
+    return Duration{total};
 }
 
 std::string format_duration(Duration duration) {
