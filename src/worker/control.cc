@@ -33,7 +33,8 @@ Control::Control(const WorkerOptions& options, const WorkerParts& parts, std::ve
       tasks_(parts.control),
       time_changed_(parts.control),
       held_(parts.metrics.gauge("longhold_held")),
-      slack_(parts.metrics.gauge("longhold_lease_slack_seconds")) {}
+      slack_(parts.metrics.histogram("longhold_lease_slack_seconds")),
+      lateness_(parts.metrics.histogram("longhold_heartbeat_lateness_seconds")) {}
 
 void Control::start() {
     placed_count_.assign(loops_.size(), 0);
@@ -99,6 +100,17 @@ void Control::carry_out(core::Command command) {
         command);
 }
 
+void Control::note_beat(const core::Request& request) {
+    if (!std::holds_alternative<core::Beat>(request)) {
+        return;
+    }
+    const Instant now = clock_.now();
+    if (beat_sent_) {
+        lateness_.observe(std::max(Duration::zero(), now - *beat_sent_ - options_.engine.heartbeat_every));
+    }
+    beat_sent_ = now;
+}
+
 void Control::extend_right(const core::ExtendRight& command) {
     if (!rights_ || rights_->session != command.session) {
         rights_ = std::make_shared<SessionRights>(command.session, loops_.size());
@@ -113,7 +125,7 @@ void Control::extend_right(const core::ExtendRight& command) {
             });
         });
     }
-    slack_.set(std::chrono::duration<double>(rights_->whole->deadline() - clock_.now()).count());
+    slack_.observe(std::max(Duration::zero(), rights_->whole->deadline() - clock_.now()));
     rights_->extend_until(command.deadline);
 }
 

@@ -67,6 +67,7 @@ public:
 private:
     void carry_out(core::Command command);
     void open(core::ConnectionRow row);
+    void note_beat(const core::Request& request);
     void extend_right(const core::ExtendRight& command);
     void tell(const core::Notice& notice);
     [[nodiscard]] IoLoop& loop_of(const ConnectionId& connection);
@@ -105,7 +106,9 @@ private:
     bool ending_ = false;
     std::optional<bool> session_ended_;
     telemetry::Gauge& held_;
-    telemetry::Gauge& slack_;
+    telemetry::Histogram& slack_;
+    telemetry::Histogram& lateness_;
+    std::optional<Instant> beat_sent_;
 };
 
 }  // namespace longhold::worker

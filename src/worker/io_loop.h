@@ -78,6 +78,8 @@ public:
     void gather(std::function<void(std::vector<MovedCursor>)> take);
     // Stops every task and, when all batches are back, ends the thread.
     void stop();
+    // Waits until the thread has ended, after stop().
+    void join() { thread_->join(); }
     void returned(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery) noexcept override;
 
     [[nodiscard]] runtime::Loop& loop() { return loop_; }

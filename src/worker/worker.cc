@@ -43,7 +43,6 @@ struct Worker::Impl {
     std::vector<std::unique_ptr<IoLoop>> loops;
     Control control;
     std::vector<std::unique_ptr<runtime::Watch>> loop_watches;
-    bool stopped = false;
 };
 
 void Worker::Impl::build_loops() {
@@ -110,7 +109,6 @@ runtime::Task<> Worker::stop() {
     co_await impl_->control.stop();
     impl_->loops.clear();                           // joins the threads
     co_await runtime::yield(impl_->parts.control);  // what they posted here last runs before the worker goes
-    impl_->stopped = true;
 }
 
 WorkerStatus Worker::status() const {
@@ -132,10 +130,14 @@ WorkerStatus Worker::status() const {
     return status;
 }
 
-bool Worker::loops_tick(Duration within) const {
-    const Instant now = impl_->parts.control.clock().now();
-    return std::ranges::all_of(impl_->loops,
-                               [&](const auto& loop) { return now - loop->loop().ticked_at() <= within; });
+std::vector<const runtime::Loop*> Worker::loops() const {
+    std::vector<const runtime::Loop*> all;
+    for (const auto& loop : impl_->loops) {
+        all.push_back(&loop->loop());
+    }
+    return all;
 }
+
+std::size_t Worker::peers() const { return impl_->control.engine().active_peers(); }
 
 }  // namespace longhold::worker

@@ -27,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace longhold::worker {
 
@@ -97,8 +98,10 @@ public:
     [[nodiscard]] runtime::Task<> stop();
 
     [[nodiscard]] WorkerStatus status() const;
-    // Whether every I/O loop has turned lately, for livez.
-    [[nodiscard]] bool loops_tick(Duration within) const;
+    // The I/O loops, for livez. They live as long as the worker.
+    [[nodiscard]] std::vector<const runtime::Loop*> loops() const;
+    // Sessions of other workers that may be given work, as last seen.
+    [[nodiscard]] std::size_t peers() const;
 
 private:
     struct Impl;

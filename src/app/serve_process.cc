@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve_process.h"
+
+#include <longhold/config/connection_spec.h>
+#include <longhold/lifecycle/admin_server.h>
+#include <longhold/lifecycle/background.h>
+#include <longhold/lifecycle/reload.h>
+#include <longhold/lifecycle/start_sequence.h>
+#include <longhold/lifecycle/stop_sequence.h>
+#include <longhold/runtime/host.h>
+#include <longhold/runtime/random_seed.h>
+#include <longhold/runtime/service_notifier.h>
+#include <longhold/runtime/signals.h>
+#include <longhold/runtime/task_group.h>
+#include <longhold/runtime/watchdog.h>
+#include <longhold/sink/open.h>
+#include <longhold/store/open.h>
+#include <longhold/worker/worker.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <list>
+#include <thread>
+
+#include "blocking.h"
+#include "serve_options.h"
+
+namespace longhold::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration start_step_within = 20s;
+constexpr Duration check_every = 2s;
+constexpr Duration check_within = 2s;
+constexpr Duration last_resort_after = 10s;
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+}  // namespace
+
+struct ServeProcess::Impl {
+    Impl(config::Settings loaded, config::ProfileSet loaded_profiles, Reload reload_settings, const Context& context);
+
+    // ---- start
+    void add_dependencies();
+    runtime::Task<> serve();
+    runtime::Task<lifecycle::StepResult> open_store(Instant deadline);
+    runtime::Task<lifecycle::StepResult> open_sink(Instant deadline);
+    runtime::Task<lifecycle::StepResult> join(Instant deadline);
+    runtime::Task<lifecycle::DependencyResult> check_store(Instant deadline);
+    runtime::Task<lifecycle::DependencyResult> check_sink(Instant deadline);
+    void began();
+
+    // ---- while it runs
+    std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
+    void reload();
+    void before_metrics();
+
+    // ---- stop
+    void ask_to_stop(const std::string& why);
+    void fail(const std::string& why);
+    runtime::Task<int> stop();
+    std::vector<lifecycle::StopStep> stop_steps();
+    runtime::Task<lifecycle::StepResult> hand_over(Instant deadline);
+    runtime::Task<lifecycle::StepResult> flush(Instant deadline);
+    runtime::Task<lifecycle::StepResult> leave(Instant deadline);
+
+    config::Settings settings;
+    std::list<config::ProfileSet> profile_sets;  // the last is current; earlier ones may still be read
+    std::atomic<const config::ProfileSet*> profiles;
+    Reload load_settings;
+    config::ReferenceSources sources;
+    std::string version;
+    std::string worker_id;
+
+    runtime::SystemClock clock;
+    telemetry::Log log;
+    telemetry::Metrics metrics;
+    Random random{runtime::random_seed()};
+    runtime::Loop loop{clock};
+    runtime::AbortTable sockets;
+    runtime::Watchdog watchdog;
+    runtime::ServiceNotifier notifier;
+    std::unique_ptr<store::Store> store;
+    std::unique_ptr<store::Store> check_store_handle;
+    std::unique_ptr<sink::Sink> sink;
+    std::unique_ptr<worker::Worker> worker;
+    lifecycle::Health health;
+    lifecycle::AdminServer admin;
+    runtime::TaskGroup main_tasks{loop};
+    runtime::TaskGroup background{loop};
+    std::unique_ptr<runtime::Signals> signals;
+
+    runtime::Event stop_wanted{loop};
+    bool stopping = false;
+    bool failed = false;
+    std::unique_ptr<lifecycle::StopSequence> sequence;
+    bool sink_closed = false;
+    int exit_code = 0;
+};
+
+ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_profiles, Reload reload_settings,
+                         const Context& context)
+    : settings(std::move(loaded)),
+      load_settings(std::move(reload_settings)),
+      sources{context.environment, context.read_file},
+      version(context.build.version),
+      worker_id(settings.worker.id.empty() ? runtime::host_name() + "-" + std::to_string(runtime::process_id())
+                                           : settings.worker.id),
+      log(log_level(settings.log.level), log_format(settings.log.format)),
+      sockets(settings.worker.max_connections + 1'024UL),
+      watchdog(clock, sockets,
+               {.on_pause =
+                    [this](runtime::Pause pause) {
+                        const bool late = pause.kind == runtime::Pause::Kind::late_wake;
+                        metrics.counter("longhold_pauses_total", {{"kind", late ? "late_wake" : "clocks_diverged"}}).add();
+                        log.warning(late ? "the process stood still" : "the clocks moved apart", {{"for", pause.length}});
+                    }}),
+      notifier(notify_address(context.environment)),
+      health({.version = version, .roles = settings.roles, .worker = worker_id},
+             {.pending =
+                  [this] {
+                      const auto status = worker ? worker->status() : worker::WorkerStatus{};
+                      return lifecycle::Pending{
+                          .records = status.pending_records,
+                          .bytes = status.pending_bytes,
+                          .oldest = scale(1s, status.pending_oldest_seconds)};
+                  },
+              .session = [this] { return worker ? worker->status().session : std::string{}; },
+              .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; }},
+             random),
+      admin(loop, health, metrics, [this] { before_metrics(); }) {
+    profile_sets.push_back(std::move(loaded_profiles));
+    profiles.store(&profile_sets.back());
+}
+
+ServeProcess::ServeProcess(config::Settings settings, config::ProfileSet profiles, Reload load, const Context& context)
+    : impl_(std::make_unique<Impl>(std::move(settings), std::move(profiles), std::move(load), context)) {}
+
+ServeProcess::~ServeProcess() = default;
+
+int ServeProcess::run() {
+    Impl& process = *impl_;
+    const auto limit = runtime::raise_descriptor_limit();
+    if (limit.now < process.settings.worker.max_connections + 256UL) {
+        process.log.warning("fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
+                            {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
+    }
+    if (const auto listening = process.admin.listen(process.settings.admin.listen); !listening) {
+        process.log.error("the admin listener cannot open", {{"reason", listening.error()}});
+        return exit_usage;
+    }
+    process.log.info("admin listener open", {{"address", listen_host(process.settings.admin.listen) + ":" +
+                                                             std::to_string(process.admin.port())},
+                                             {"worker", process.worker_id},
+                                             {"pid", runtime::process_id()}});
+    process.signals = std::make_unique<runtime::Signals>(
+        process.loop, runtime::SignalHandlers{.on_stop =
+                                                  [&process](int signal) {
+                                                      process.ask_to_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
+                                                  },
+                                              .on_reload = [&process] { process.reload(); }});
+    process.main_tasks.spawn(process.serve());
+    process.loop.run();
+    return process.exit_code;
+}
+
+// ---- start --------------------------------------------------------------------------------------------------------
+
+runtime::Task<> ServeProcess::Impl::serve() {
+    add_dependencies();
+    std::vector<lifecycle::StartStep> steps;
+    steps.push_back({"store", start_step_within, [this](Instant deadline) { return open_store(deadline); }});
+    steps.push_back({"sink", start_step_within, [this](Instant deadline) { return open_sink(deadline); }});
+    steps.push_back({"session", start_step_within, [this](Instant deadline) { return join(deadline); }});
+    const auto started = co_await lifecycle::run_start(loop, log, std::move(steps), [this] { began(); });
+    if (!started) {
+        log.error("cannot start", {{"step", started.error().step}, {"reason", started.error().reason}});
+        exit_code = failed ? exit_failed : exit_code == 0 ? exit_failed : exit_code;
+    }
+    while (started && !stopping) {
+        co_await stop_wanted.wait();
+    }
+    const int stopped = co_await stop();
+    exit_code = std::max({exit_code, stopped, failed ? exit_failed : 0});
+    log.info("stopped", {{"exit_code", exit_code}});
+    signals.reset();
+    loop.finish();
+}
+
+void ServeProcess::Impl::add_dependencies() {
+    health.watch_loop("control", loop);
+    const auto store_added = health.add_dependency({.name = "store",
+                                                    .hard = true,
+                                                    .on_failure = lifecycle::OnFailure::closed,
+                                                    .metric = "longhold_store_requests_total",
+                                                    .alert = "LongholdStoreUnavailable"});
+    const auto sink_added = health.add_dependency({.name = "sink",
+                                                   .hard = false,
+                                                   .on_failure = lifecycle::OnFailure::closed,
+                                                   .metric = "longhold_sink_stuck",
+                                                   .alert = "LongholdSinkStuck"});
+    if (!store_added || !sink_added) {
+        fail("a dependency does not declare all that it must");
+    }
+}
+
+runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_store(Instant /*deadline*/) {
+    store::StoreOptions options{.url = settings.store.url, .ns = settings.store.name_space};
+    options.on_write_failure = [this](const store::Error& error) {
+        log.warning("a write to the store has an unknown outcome", {{"reason", error.detail}});
+    };
+    auto opened = co_await run_blocking<store::Result<std::unique_ptr<store::Store>>>(
+        loop, [this, options] { return store::open_store(options, loop); });
+    if (!opened) {
+        exit_code = opened.error().code == store::Errc::unavailable ? exit_failed : exit_usage;
+        co_return std::unexpected(opened.error().detail);
+    }
+    store = std::move(*opened);
+    auto second = co_await run_blocking<store::Result<std::unique_ptr<store::Store>>>(
+        loop, [this, options] { return store::open_store(options, loop); });
+    if (!second) {
+        co_return std::unexpected(second.error().detail);
+    }
+    check_store_handle = std::move(*second);
+    co_return lifecycle::StepResult{};
+}
+
+runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_sink(Instant /*deadline*/) {
+    auto opened = co_await run_blocking<sink::Result<std::unique_ptr<sink::Sink>>>(
+        loop, [this] { return sink::open_sink(sink_options(settings), clock, log); });
+    if (!opened) {
+        exit_code = opened.error().code == sink::Errc::invalid ? exit_usage : exit_failed;
+        co_return std::unexpected(opened.error().detail);
+    }
+    sink = std::move(*opened);
+    co_return lifecycle::StepResult{};
+}
+
+runtime::Task<lifecycle::StepResult> ServeProcess::Impl::join(Instant deadline) {
+    const auto info = co_await store->info(deadline);
+    if (!info) {
+        co_return std::unexpected(info.error().detail);
+    }
+    const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+    worker = std::make_unique<worker::Worker>(
+        worker_options(settings, worker_id, version, info->buckets, cores, random.next()),
+        worker::WorkerParts{.control = loop,
+                            .store = *store,
+                            .sink = *sink,
+                            .sockets = sockets,
+                            .watchdog = watchdog,
+                            .log = log,
+                            .metrics = metrics,
+                            .resolve = [this](const std::string& spec) { return resolve(spec); },
+                            .on_drain_asked = [this] { ask_to_stop("an operator's drain request"); },
+                            .on_failed = [this](const std::string& why) { fail(why); }});
+    const bool joined = co_await worker->start(deadline);
+    if (!joined) {
+        co_return std::unexpected("the session could not be joined in time; the store does not take writes");
+    }
+    std::size_t number = 0;
+    for (const auto* io : worker->loops()) {
+        health.watch_loop("io-" + std::to_string(number++), *io);
+    }
+    co_return lifecycle::StepResult{};
+}
+
+void ServeProcess::Impl::began() {
+    health.enter(lifecycle::ProcessState::ready);
+    metrics.gauge("longhold_build_info", {{"version", version}}).set(1);
+    background.spawn(lifecycle::check_dependency(loop, health, log, "store",
+                                                 [this](Instant deadline) { return check_store(deadline); }, check_every,
+                                                 check_within));
+    background.spawn(lifecycle::check_dependency(loop, health, log, "sink",
+                                                 [this](Instant deadline) { return check_sink(deadline); }, check_every,
+                                                 check_within));
+    background.spawn(lifecycle::feed_service_watchdog(loop, health, notifier, log, check_every));
+    if (const auto told = notifier.ready(); !told) {
+        log.warning("the service manager cannot be told", {{"reason", told.error()}});
+    }
+    log.info("ready", {{"worker", worker_id}, {"session", worker->status().session}});
+}
+
+runtime::Task<lifecycle::DependencyResult> ServeProcess::Impl::check_store(Instant deadline) {
+    const auto info = co_await check_store_handle->info(deadline);
+    if (!info) {
+        co_return std::unexpected(info.error().detail);
+    }
+    co_return lifecycle::DependencyResult{};
+}
+
+runtime::Task<lifecycle::DependencyResult> ServeProcess::Impl::check_sink(Instant /*deadline*/) {
+    const auto state = sink->health();
+    if (state.stuck) {
+        health.set_degraded("sink_stuck", state.reason);
+        co_return std::unexpected(state.reason);
+    }
+    health.clear_degraded("sink_stuck");
+    co_return lifecycle::DependencyResult{};
+}
+
+// ---- while it runs --------------------------------------------------------------------------------------------------
+
+std::expected<config::ResolvedProfile, std::string> ServeProcess::Impl::resolve(const std::string& spec) const {
+    const auto parsed = config::parse_spec(spec, "spec");
+    if (!parsed) {
+        return std::unexpected(parsed.error().front().text());
+    }
+    auto resolved = config::resolve_profile(*parsed, *profiles.load(), sources, "spec");
+    if (!resolved) {
+        return std::unexpected(resolved.error().front().text());
+    }
+    return std::move(*resolved);
+}
+
+void ServeProcess::Impl::reload() {
+    const auto validate_settings = [this]() -> std::expected<lifecycle::ReloadChange, std::string> {
+        auto fresh = load_settings();
+        if (!fresh) {
+            return std::unexpected(fresh.error());
+        }
+        auto loaded = config::load_profiles(fresh->profiles.directory);
+        if (!loaded) {
+            return std::unexpected(loaded.error().front().text());
+        }
+        const auto shared = std::make_shared<std::pair<config::Settings, config::ProfileSet>>(std::move(*fresh), std::move(*loaded));
+        return lifecycle::ReloadChange{.apply =
+                                           [this, shared] {
+                                               log.set_level(log_level(shared->first.log.level));
+                                               settings.log.level = shared->first.log.level;
+                                               profile_sets.push_back(std::move(shared->second));
+                                               profiles.store(&profile_sets.back());
+                                           },
+                                       .restart_needed = config::keys_needing_restart(settings, shared->first)};
+    };
+    lifecycle::reload({{.name = "settings", .validate = validate_settings}}, log);
+}
+
+void ServeProcess::Impl::before_metrics() {
+    if (!worker || !sink) {
+        return;
+    }
+    const auto status = worker->status();
+    metrics.gauge("longhold_pending_records").set(static_cast<double>(status.pending_records));
+    metrics.gauge("longhold_pending_bytes").set(static_cast<double>(status.pending_bytes));
+    metrics.gauge("longhold_pending_oldest_seconds").set(status.pending_oldest_seconds);
+    metrics.gauge("longhold_sessions").set(static_cast<double>(worker->peers() + 1));
+    const auto state = sink->health();
+    metrics.gauge("longhold_sink_stuck").set(state.stuck ? 1 : 0);
+    auto& batches = metrics.counter("longhold_sink_batches_total");
+    batches.add(state.batches - batches.value());
+    auto& failures = metrics.counter("longhold_sink_failures_total");
+    failures.add(state.failures - failures.value());
+}
+
+// ---- stop -----------------------------------------------------------------------------------------------------------
+
+void ServeProcess::Impl::ask_to_stop(const std::string& why) {
+    if (stopping) {
+        log.warning("stopping already: waits are skipped now, flushes are not", {{"asked_by", why}});
+        if (sequence) {
+            sequence->hurry();
+        }
+        return;
+    }
+    log.info("stopping", {{"asked_by", why}});
+    stopping = true;
+    stop_wanted.notify();
+}
+
+void ServeProcess::Impl::fail(const std::string& why) {
+    log.error("cannot go on", {{"reason", why}});
+    failed = true;
+    if (sequence) {
+        sequence->lose_session();
+    }
+    if (!stopping) {
+        stopping = true;
+        stop_wanted.notify();
+    }
+}
+
+runtime::Task<int> ServeProcess::Impl::stop() {
+    stopping = true;
+    health.enter(lifecycle::ProcessState::draining);
+    static_cast<void>(notifier.stopping());
+    if (worker) {
+        worker->begin_drain();
+    }
+    sequence = std::make_unique<lifecycle::StopSequence>(loop, log, stop_steps(), clock.now());
+    if (failed) {
+        sequence->lose_session();
+    }
+    const auto last_resort = watchdog.call_at(sequence->last_deadline() + last_resort_after, [] { std::_Exit(exit_failed); });
+    const int code = co_await sequence->run();
+    health.enter(lifecycle::ProcessState::stopped);
+    background.stop();
+    co_await background.join();
+    co_await admin.close(clock.now() + 1s);
+    store.reset();
+    check_store_handle.reset();
+    co_return code;
+}
+
+std::vector<lifecycle::StopStep> ServeProcess::Impl::stop_steps() {
+    std::vector<lifecycle::StopStep> steps;
+    if (!worker) {
+        return steps;
+    }
+    // Peers see that this session drains before it gives anything away, so that the connections go to those who poll for them.
+    const Duration seen = worker->peers() > 0 ? settings.lease.heartbeat_every + 200ms : Duration::zero();
+    steps.push_back({{.name = "balancer_wait", .budget = std::max(settings.drain.balancer_wait, seen), .is_wait = true},
+                     [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> {
+                         return wait_until(loop, deadline);
+                     }});
+    steps.push_back({{.name = "handover", .budget = settings.drain.handover, .needs_session = true},
+                     [this](Instant deadline) { return hand_over(deadline); }});
+    steps.push_back({{.name = "flush", .budget = settings.drain.flush}, [this](Instant deadline) { return flush(deadline); }});
+    steps.push_back({{.name = "close", .budget = settings.drain.close}, [this](Instant deadline) { return leave(deadline); }});
+    return steps;
+}
+
+runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadline) {
+    const std::size_t left = co_await worker->hand_over(deadline - 100ms);
+    if (left > 0) {
+        co_return std::unexpected(std::to_string(left) + " connections are not handed over; they are left to fencing");
+    }
+    co_return lifecycle::StepResult{};
+}
+
+runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline) {
+    const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
+    sink_closed = true;
+    const bool kept = co_await worker->checkpoint(deadline);
+    if (!written) {
+        co_return std::unexpected("the sink did not take everything in time; what it did not is asked for again by the next owner");
+    }
+    if (!kept) {
+        co_return std::unexpected("the last cursors could not be written");
+    }
+    co_return lifecycle::StepResult{};
+}
+
+runtime::Task<lifecycle::StepResult> ServeProcess::Impl::leave(Instant deadline) {
+    const bool left = co_await worker->leave(deadline - 200ms);
+    co_await worker->stop();
+    if (!left && !failed) {
+        co_return std::unexpected("the session could not be ended in the store; it is left to fencing");
+    }
+    co_return lifecycle::StepResult{};
+}
+
+}  // namespace longhold::app
