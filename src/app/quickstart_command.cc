@@ -144,7 +144,7 @@ std::string milliseconds(const fleet::Spread& spread) {
 std::string report(const fleet::ProofResult& proof) {
     std::string text = "\nProof, from the sink's files against the upstream's oracle:\n";
     const auto line = [&text](std::string_view name, const std::string& value) {
-        text += "  " + std::string{name} + std::string(18 - name.size(), ' ') + value + "\n";
+        text += "  " + std::string{name} + std::string(20 - name.size(), ' ') + value + "\n";
     };
     line("connections", std::to_string(proof.connections));
     line("delivered", std::to_string(proof.delivered));
