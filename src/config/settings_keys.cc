@@ -58,6 +58,9 @@ void add_process_keys(Rows& rows) {
                     [](Settings& settings) -> Field { return &settings.store.url; }});
     rows.push_back({{.path = "store.namespace", .summary = "Separates fleets in one store.", .check = check_namespace},
                     [](Settings& settings) -> Field { return &settings.store.name_space; }});
+}
+
+void add_worker_keys(Rows& rows) {
     rows.push_back({{.path = "worker.id",
                      .summary = "Names this worker in the store; empty: the host name and a suffix unique on the host.",
                      .check = check_worker_id},
@@ -113,6 +116,9 @@ void add_lease_keys(Rows& rows) {
                      .summary = "How long before its lease ends a session stops acting.",
                      .greatest = "1m"},
                     [](Settings& settings) -> Field { return &settings.lease.stop_margin; }});
+}
+
+void add_reconcile_keys(Rows& rows) {
     rows.push_back({{.path = "reconcile.unowned_every",
                      .summary = "Time between looks for connections that nobody owns.",
                      .least = "10ms",
@@ -141,7 +147,7 @@ void add_lease_keys(Rows& rows) {
          [](Settings& settings) -> Field { return &settings.reconcile.jitter; }});
 }
 
-void add_path_keys(Rows& rows) {
+void add_dial_keys(Rows& rows) {
     rows.push_back({{.path = "dial.backoff_min",
                      .summary = "First wait after a failed attempt; waits double, with full jitter.",
                      .least = "1ms",
@@ -155,6 +161,9 @@ void add_path_keys(Rows& rows) {
                      .least = "1",
                      .greatest = "100000"},
                     [](Settings& settings) -> Field { return &settings.dial.attempts_at_once; }});
+}
+
+void add_sink_keys(Rows& rows) {
     rows.push_back({{.path = "sinks.main.url",
                      .summary = "Where messages go: `ndjson:DIRECTORY/`.",
                      .check = check_scheme,
@@ -181,11 +190,14 @@ void add_path_keys(Rows& rows) {
                     [](Settings& settings) -> Field { return &settings.sinks.main.rotate_every; }});
 }
 
-void add_service_keys(Rows& rows) {
+void add_admin_keys(Rows& rows) {
     rows.push_back({{.path = "admin.listen",
                      .summary = "Address of livez, readyz, startupz, health and metrics.",
                      .check = check_listen},
                     [](Settings& settings) -> Field { return &settings.admin.listen; }});
+}
+
+void add_drain_keys(Rows& rows) {
     rows.push_back({{.path = "drain.balancer_wait",
                      .summary = "Wait after readyz turned, for a load balancer to see it; `auto` is 0 for a worker.",
                      .greatest = "1h",
@@ -219,6 +231,9 @@ void add_service_keys(Rows& rows) {
           .greatest = "24h",
           .restart = false},
          [](Settings& settings) -> Field { return &settings.drain.grace; }});
+}
+
+void add_log_keys(Rows& rows) {
     rows.push_back({{.path = "log.level",
                      .summary = "Least severity that is written: debug, info, warning or error.",
                      .choices = {"debug", "info", "warning", "error"},
@@ -235,9 +250,14 @@ void add_service_keys(Rows& rows) {
 Rows build_table() {
     Rows rows;
     add_process_keys(rows);
+    add_worker_keys(rows);
     add_lease_keys(rows);
-    add_path_keys(rows);
-    add_service_keys(rows);
+    add_reconcile_keys(rows);
+    add_dial_keys(rows);
+    add_sink_keys(rows);
+    add_admin_keys(rows);
+    add_drain_keys(rows);
+    add_log_keys(rows);
     return rows;
 }
 

@@ -70,7 +70,8 @@ std::string wrong_authority(std::string_view authority) {
         if (host.empty()) {
             return "it has no host; write it like wss://feed.example/path";
         }
-        if (!std::ranges::all_of(host, is_host_char)) {
+        if (!std::ranges::all_of(host, is_host_char) || host.front() == '.' ||
+            host.find("..") != std::string_view::npos || host.size() > 253) {
             return "\"" + std::string{host} + "\" is no host name; correct it";
         }
     }

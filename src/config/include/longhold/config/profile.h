@@ -76,7 +76,7 @@ struct Profile {
     ProfileLiveness liveness;
     ProfileLimits limits;
     Duration attempt_timeout = 10s;  // name resolution to the end of the handshake
-    Duration close_timeout = 1s;     // from our close frame to the socket's end
+    Duration close_timeout = 2s;     // from our close frame to the socket's end
     ProfileTls tls;
 
     [[nodiscard]] bool has_sequence() const { return !sequence.field.empty(); }

@@ -75,7 +75,7 @@ struct SinkSettings {
     std::string url = "ndjson:messages/";
     Duration checkpoint_every = 5s;
     Duration fsync_every = 200ms;  // 0: each batch
-    ByteSize rotate_bytes{256 * mebibyte};
+    ByteSize rotate_bytes{128 * mebibyte};
     Duration rotate_every = 1h;
 
     friend bool operator==(const SinkSettings&, const SinkSettings&) = default;
