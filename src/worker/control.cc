@@ -188,6 +188,7 @@ void Control::loop_stuck(std::uint32_t number) {
     }
     stuck_[number] = true;
     parts_.log.error("an I/O loop does not turn any more: its connections are released", {{"loop", number}});
+    parts_.metrics.counter("longhold_stuck_loops_total").add();
     parts_.metrics.gauge("longhold_degraded", {{"mode", "loop_stuck"}}).set(1);
     if (std::ranges::all_of(stuck_, [](bool stuck) { return stuck; })) {
         step(core::AllLoopsStuck{});
