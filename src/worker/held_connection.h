@@ -64,7 +64,9 @@ public:
 private:
     enum class Phase : std::uint8_t { waiting, dialing, open, closing };
 
-    void resolve();
+    // Looks the spec up. False: it cannot be used now, or not in this epoch, which then ends. What the open socket was
+    // dialled by stays meanwhile.
+    [[nodiscard]] bool resolve();
     [[nodiscard]] runtime::Task<> hold();
     [[nodiscard]] runtime::Task<> attempt();
     [[nodiscard]] runtime::Task<> flush();
@@ -85,6 +87,8 @@ private:
     std::shared_ptr<const SessionRights> rights_;
     sink::Origin origin_;
     std::optional<config::ResolvedProfile> resolved_;
+    std::uint64_t resolved_revision_ = 0;  // of the spec that resolved_ was made from
+    core::SequenceIdentity identity_;      // of resolved_
     std::string unresolved_why_;
     core::CursorTracker tracker_;
     std::optional<core::Sequencer> sequencer_;
@@ -101,6 +105,7 @@ private:
     std::uint64_t ordinal_ = 0;
     std::uint64_t in_flight_ = 0;          // records that have not come back
     std::uint64_t cursor_told_ = 0;        // ordinal of the last cursor given to the checkpointer
+    std::uint64_t revision_told_ = 0;      // and its spec revision
     std::uint64_t delivered_at_open_ = 0;  // ordinal_ when the current socket opened
     std::optional<Instant> open_since_;
     Duration wait_{};
