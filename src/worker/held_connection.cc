@@ -259,9 +259,32 @@ runtime::Task<> HeldConnection::wait_before_next(Duration wait) {
     }
 }
 
+runtime::Task<bool> HeldConnection::begin_attempt() {
+    if (io_.begin_attempt()) {
+        co_return true;
+    }
+    const auto place = io_.queue_attempt(*this);
+    while (!granted_ && !closing_) {
+        co_await wake_.wait();
+    }
+    if (std::exchange(granted_, false)) {
+        co_return true;
+    }
+    io_.leave_attempt_queue(place);
+    co_return false;
+}
+
+void HeldConnection::grant_attempt() {
+    granted_ = true;
+    wake_.notify();
+}
+
 runtime::Task<> HeldConnection::attempt() {
     enter(Phase::dialing);
-    co_await io_.begin_attempt();
+    const bool begun = co_await begin_attempt();
+    if (!begun) {
+        co_return;
+    }
     asked_ = sequencer_->resume_value();
     std::optional<upstream::ConnectionOptions> options;
     const bool usable = resolved_revision_ == row_.spec_revision;  // it may have been updated during the wait

@@ -43,6 +43,8 @@ public:
     // Goes on under a new spec; one that counts another sequence ends this epoch instead.
     void update(core::ConnectionRow row);
     void resume_reading();
+    // The place among the dials that it waited for.
+    void grant_attempt();
     // Records of this connection have come back from the sink.
     void records_returned(std::uint64_t first, std::uint64_t last, bool durable);
 
@@ -69,6 +71,8 @@ private:
     [[nodiscard]] bool resolve();
     [[nodiscard]] runtime::Task<> hold();
     [[nodiscard]] runtime::Task<> attempt();
+    // Whether it has a place among the dials; false when it is closing first.
+    [[nodiscard]] runtime::Task<bool> begin_attempt();
     [[nodiscard]] runtime::Task<> flush();
     [[nodiscard]] runtime::Task<> wait_before_next(Duration wait);
     [[nodiscard]] std::optional<upstream::ConnectionOptions> dial_options(const std::optional<std::string>& cursor);
@@ -100,7 +104,8 @@ private:
     Phase phase_ = Phase::waiting;
     bool closing_ = false;
     bool aborted_ = false;
-    bool renew_ = false;  // dial again at once: a restart to be replayed, or a new spec
+    bool granted_ = false;  // a place among the dials, not yet taken note of
+    bool renew_ = false;    // dial again at once: a restart to be replayed, or a new spec
     core::CloseReason close_reason_ = core::CloseReason::stopped;
     std::uint64_t ordinal_ = 0;
     std::uint64_t in_flight_ = 0;          // records that have not come back
