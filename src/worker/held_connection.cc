@@ -338,7 +338,7 @@ void HeldConnection::on_open() {
         return;
     }
     enter(Phase::open);
-    delivered_at_open_ = ordinal_;
+    delivered_data_ = false;
     io_.metrics().all.counter("longhold_dials_total", {{"result", "open"}}).add();
     failures_logged_ = 0;
     std::optional<std::string_view> asked;
@@ -377,6 +377,7 @@ bool HeldConnection::on_message(upstream::Message message) {
     }
     switch (decision.action) {
         case core::Action::deliver:
+            delivered_data_ = true;
             write(sink::RecordKind::data, decision.stream, decision.with_seq ? seq.text : std::string_view{},
                   seq.is_text, message.data, message.binary);
             break;
@@ -427,7 +428,7 @@ void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::str
 
 void HeldConnection::ended(const upstream::Ended& ended) {
     const core::ConnectionLife life{.ready = open_since_.has_value(),
-                                    .delivered_data = ordinal_ > delivered_at_open_,
+                                    .delivered_data = delivered_data_,
                                     .ready_for = open_since_ ? io_.clock().now() - *open_since_ : Duration::zero()};
     const std::string reason{upstream::name_of(ended.reason)};
     io_.metrics()

@@ -111,8 +111,8 @@ private:
     std::uint64_t in_flight_ = 0;          // records that have not come back
     std::uint64_t cursor_told_ = 0;        // ordinal of the last cursor given to the checkpointer
     std::uint64_t revision_told_ = 0;      // and its spec revision
-    std::uint64_t delivered_at_open_ = 0;  // ordinal_ when the current socket opened
     std::optional<Instant> open_since_;
+    bool delivered_data_ = false;  // on the current socket
     Duration wait_{};
     std::uint32_t failures_logged_ = 0;
 };
