@@ -124,8 +124,12 @@ void HeldConnection::enter(Phase phase) {
     gauge(phase_).add(1);
 }
 
+const runtime::ActingRight& HeldConnection::right() const {
+    return *rights_->per_loop[io_.options().number];
+}
+
 bool HeldConnection::may_act() const {
-    return !aborted_ && rights_->per_loop[io_.options().number]->holds(io_.clock().now());
+    return !aborted_ && right().holds(io_.clock().now());
 }
 
 // ---- orders from the control thread
@@ -140,6 +144,7 @@ void HeldConnection::close(core::CloseReason reason) {
         const bool moves_on = reason == core::CloseReason::drain;
         socket_->close(moves_on ? close_code_drain : close_code_done,
                        moves_on ? "moving to another worker" : "no longer wanted");
+        socket_->resume_reading();  // one that had stopped would not see the answer; nothing is taken in any more
     }
     wake_.notify();
 }
@@ -232,8 +237,12 @@ runtime::Task<> HeldConnection::run() {
 
 runtime::Task<> HeldConnection::hold() {
     while (!closing_) {
+        if (io_.intake_full()) {
+            co_await wait_before_next(Duration::zero());  // nothing could be taken in
+            continue;
+        }
         // Anew before each attempt: secrets may have been replaced.
-        if (!resolve()) {
+        if (!may_act() || !resolve()) {
             co_await wait_before_next(unresolved_wait);
             continue;
         }
@@ -357,6 +366,10 @@ void HeldConnection::on_open() {
 bool HeldConnection::on_message(upstream::Message message) {
     if (closing_) {
         return true;  // not taken in: the next owner asks for it again, or its loss is a gap there
+    }
+    if (!right().holds(io_.turn_now())) {
+        socket_->abort();  // the session is over, or this loop was given up
+        return true;
     }
     if (!io_.has_room(message.data.size())) {
         socket_->abort();  // not taken in: it is asked for again when there is room

@@ -82,6 +82,7 @@ private:
                std::string_view body, bool binary);
     void enter(Phase phase);
     [[nodiscard]] telemetry::Gauge& gauge(Phase phase);
+    [[nodiscard]] const runtime::ActingRight& right() const;
     [[nodiscard]] bool may_act() const;
     [[nodiscard]] core::SequencerStart start_of(const core::ConnectionRow& row) const;
     void log_end(const upstream::Ended& ended);
