@@ -11,7 +11,6 @@
 #include <longhold/core/engine_types.h>
 #include <longhold/core/intake.h>
 #include <longhold/runtime/abort_table.h>
-#include <longhold/runtime/event.h>
 #include <longhold/runtime/loop.h>
 #include <longhold/runtime/task_group.h>
 #include <longhold/runtime/thread.h>
@@ -26,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -78,8 +78,10 @@ public:
     void gather(std::function<void(std::vector<MovedCursor>)> take);
     // Stops every task and, when all batches are back, ends the thread.
     void stop();
+
     // Waits until the thread has ended, after stop().
     void join() { thread_->join(); }
+
     void returned(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery) noexcept override;
 
     [[nodiscard]] runtime::Loop& loop() { return loop_; }
@@ -113,8 +115,15 @@ public:
     [[nodiscard]] Instant turn_now();
     [[nodiscard]] WallTime turn_wall_now();
 
-    // Waits for a place among the dials under way; given back by end_attempt().
-    [[nodiscard]] runtime::Task<> begin_attempt();
+    using AttemptQueue = std::list<HeldConnection*>;
+    // Takes a place among the dials under way, given back by end_attempt(). False: none is free.
+    [[nodiscard]] bool begin_attempt();
+    // Waits in line for a place: the connection is told by grant_attempt() when it has one, and is out of the line
+    // then.
+    [[nodiscard]] AttemptQueue::iterator queue_attempt(HeldConnection& connection);
+
+    void leave_attempt_queue(AttemptQueue::iterator place) { attempts_waiting_.erase(place); }
+
     void end_attempt();
 
     void report_closed(core::Closed closed) { reports_.closed(std::move(closed)); }
@@ -158,7 +167,6 @@ private:
     Reports reports_;
     runtime::Loop loop_;
     runtime::TaskGroup tasks_;
-    runtime::Event attempt_free_;
     upstream::SharedReadBuffer read_buffer_;
     upstream::SystemEntropy entropy_;
     upstream::TlsContexts tls_;
@@ -180,6 +188,7 @@ private:
     Instant turn_now_{};
     WallTime turn_wall_now_{};
     std::uint32_t attempts_ = 0;
+    AttemptQueue attempts_waiting_;
     bool stopping_ = false;
     void finish_when_empty();
 
