@@ -3,6 +3,8 @@
 
 #include <longhold/base/invariant.h>
 #include <longhold/config/connection_spec.h>
+#include <longhold/upstream/profile_options.h>
+#include <longhold/worker/sequence_rule.h>
 
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
@@ -20,16 +22,6 @@ constexpr Duration unresolved_wait = std::chrono::seconds{30};
 
 // One failure in a row is logged, then every so many.
 constexpr std::uint32_t failures_per_log = 20;
-
-core::SequenceRule rule_of(const config::Profile& profile) {
-    core::SequenceRule rule;
-    rule.has_sequence = profile.has_sequence();
-    rule.first = profile.sequence.first;
-    if (profile.can_resume()) {
-        rule.resume = profile.resume.inclusive ? core::Resume::inclusive : core::Resume::exclusive;
-    }
-    return rule;
-}
 
 bool same(const core::SequenceRule& a, const core::SequenceRule& b) {
     return a.has_sequence == b.has_sequence && a.first == b.first && a.resume == b.resume && a.by_one == b.by_one;
@@ -247,7 +239,7 @@ runtime::Task<> HeldConnection::hold() {
             continue;
         }
         if (!sequencer_) {
-            sequencer_.emplace(rule_of(resolved_->profile), start_of(row_));
+            sequencer_.emplace(sequence_rule_of(resolved_->profile), start_of(row_));
             write_notes(sequencer_->begin());
         }
         co_await attempt();
@@ -317,26 +309,13 @@ runtime::Task<> HeldConnection::attempt() {
 }
 
 std::optional<upstream::ConnectionOptions> HeldConnection::dial_options(const std::optional<std::string>& cursor) {
-    const auto& profile = resolved_->profile;
-    auto url = upstream::parse_url(config::dial_url(*resolved_, id().text(), cursor));
-    if (!url) {
-        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", url.error()}});
+    auto options = upstream::options_for(*resolved_, id().text(), cursor);
+    if (!options) {
+        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", options.error()}});
         return std::nullopt;
     }
-    upstream::ConnectionOptions options{.url = std::move(*url)};
-    for (const auto& [name, value] : config::dial_headers(*resolved_, id().text())) {
-        options.headers.emplace_back(name, value);
-    }
-    options.subprotocols = profile.subprotocols;
-    options.tls = {
-        .verify = profile.tls.verify, .ca_file = profile.tls.ca_file, .server_name = profile.tls.server_name};
-    options.frame_bytes_max = profile.limits.frame_bytes.bytes;
-    options.message_bytes_max = std::min<std::size_t>(profile.limits.message_bytes.bytes, IoLoop::message_bytes_max);
-    options.attempt_timeout = profile.attempt_timeout;
-    options.ping_every = profile.liveness.ping_every;
-    options.pong_timeout = profile.liveness.ping_timeout;
-    options.close_timeout = profile.close_timeout;
-    return options;
+    options->message_bytes_max = std::min<std::size_t>(options->message_bytes_max, IoLoop::message_bytes_max);
+    return std::move(*options);
 }
 
 void HeldConnection::on_open() {
@@ -377,7 +356,7 @@ bool HeldConnection::on_message(upstream::Message message) {
     }
     io_.metrics().messages.add();
     io_.metrics().message_bytes.add(message.data.size());
-    SequenceValue seq;
+    upstream::SequenceValue seq;
     if (!message.binary && resolved_->profile.has_sequence()) {
         seq = io_.sequences().read(message.data, resolved_->profile.sequence.field);
     }

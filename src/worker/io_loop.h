@@ -19,6 +19,7 @@
 #include <longhold/telemetry/metrics.h>
 #include <longhold/upstream/connection.h>
 #include <longhold/upstream/entropy.h>
+#include <longhold/upstream/sequence_reader.h>
 #include <longhold/worker/worker.h>
 
 #include <atomic>
@@ -34,7 +35,6 @@
 
 #include "io_metrics.h"
 #include "rights.h"
-#include "sequence_reader.h"
 
 namespace longhold::worker {
 
@@ -141,7 +141,7 @@ public:
     // Its connection stopped reading: it is resumed when the intake has room.
     void paused(HeldConnection& connection) { paused_.insert(&connection); }
 
-    [[nodiscard]] SequenceReader& sequences() { return sequences_; }
+    [[nodiscard]] upstream::SequenceReader& sequences() { return sequences_; }
 
     [[nodiscard]] telemetry::Log& log() { return log_; }
 
@@ -171,7 +171,7 @@ private:
     upstream::SystemEntropy entropy_;
     upstream::TlsContexts tls_;
     upstream::LoopShared shared_;
-    SequenceReader sequences_;
+    upstream::SequenceReader sequences_;
     Random random_;
     core::Intake intake_;
     std::uint64_t message_room_;  // the rest of the intake is for gap and state records
