@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <sstream>
 
 #include "command.h"
@@ -40,10 +41,35 @@ std::string group_summary(const std::string& group) {
     return "Commands on " + group;
 }
 
+// Help as CLI11 writes it, with usage lines of our own.
+class HelpFormatter final : public CLI::Formatter {
+public:
+    [[nodiscard]] std::string make_usage(const CLI::App* app, std::string name) const override {
+        const auto found = words_.find(app);
+        return "Usage: " + name + (found == words_.end() ? " COMMAND …" : found->second) + "\n";
+    }
+
+    void set_usage(const CLI::App* app, std::string words) { words_[app] = std::move(words); }
+
+private:
+    std::map<const CLI::App*, std::string> words_;
+};
+
+// " [OPTIONS] ID", " [OPTIONS] [ID…]"
+std::string usage_words(const Command& command) {
+    std::string words = command.options.empty() ? "" : " [OPTIONS]";
+    for (const PositionalSpec& positional : command.positionals) {
+        const std::string word = positional.name + (positional.repeats ? "…" : "");
+        words += positional.required ? " " + word : " [" + word + "]";
+    }
+    return words;
+}
+
 // The registry as CLI11's tree, and what it found.
 class Parser {
 public:
     Parser(const Registry& registry, Context& context) : registry_(registry), context_(context) {
+        root_.formatter(formatter_);
         root_.require_subcommand(0, 1);
         root_.set_help_flag("-h,--help", "this text");
         root_.add_flag("--version", version_, "version, build, and what is built in");
@@ -75,6 +101,7 @@ private:
 
     const Registry& registry_;
     Context& context_;
+    std::shared_ptr<HelpFormatter> formatter_ = std::make_shared<HelpFormatter>();
     CLI::App root_{"Holds fleets of long-lived outbound WebSocket connections, each with exactly one live owner.",
                    "longhold"};
     bool version_ = false;
@@ -101,6 +128,7 @@ void Parser::add(const Command& command) {
     const std::string name = grouped ? command.path.substr(group_name.size() + 1) : command.path;
     Bound bound{&command, parent.add_subcommand(name, command.summary), {}};
     bound.app->allow_extras();
+    formatter_->set_usage(bound.app, usage_words(command));
     std::string footer = "Examples:\n";
     std::istringstream lines{command.examples};
     for (std::string line; std::getline(lines, line);) {
@@ -110,7 +138,7 @@ void Parser::add(const Command& command) {
     bound.app->footer(footer);
     for (const PositionalSpec& positional : command.positionals) {
         auto* option = bound.app->add_option(positional.name, values_.emplace_back(), positional.help);
-        option->expected(0, many)->type_name(positional.required ? "" : "(optional)");
+        option->expected(0, many)->type_name("");
         bound.options.emplace_back(positional.name, option);
     }
     for (const OptionSpec& option : command.options) {
@@ -216,6 +244,9 @@ ExitCode Parser::run(std::vector<std::string> words) {
         root_.exit(help, text, text);
         context_.console.write(text.str());
         return ExitCode::done;
+    } catch (const CLI::ArgumentMismatch& error) {
+        const std::string text = error.what();
+        return usage(text.substr(0, text.find(':')) + " needs a value", "put one behind it; see `longhold --help`");
     } catch (const CLI::ParseError& error) {
         return usage(error.what(), "see `longhold --help`");
     }

@@ -121,7 +121,11 @@ Instant store_deadline(const Context& context) {
 }
 
 ExitCode print_store_error(const Context& context, const store::Error& error, const std::string& doing) {
-    print_problem(context.console, {.what = error.detail, .where = doing, .remedy = remedy_text(error.code)});
+    const auto split = error.detail.rfind("; ");  // some details say what to do themselves
+    const bool told = split != std::string::npos;
+    print_problem(context.console, {.what = error.detail.substr(0, split),
+                                    .where = doing,
+                                    .remedy = told ? error.detail.substr(split + 2) : remedy_text(error.code)});
     return error.code == store::Errc::invalid ? ExitCode::usage : ExitCode::failed;
 }
 

@@ -171,6 +171,9 @@ INSTANTIATE_TEST_SUITE_P(
             "option_given_twice",
             {"connection", "list", "--limit", "1", "--limit", "2"},
             "--limit is given 2 times, but takes one value (command line): see `longhold connection list --help`"},
+        UsageCase{"option_without_value",
+                  {"connection", "put", "a", "--url"},
+                  "--url needs a value (command line): put one behind it; see `longhold --help`"},
         UsageCase{"no_url",
                   {"connection", "put", "a"},
                   "nothing says where to connect to (command line): give --url wss://… or --spec FILE"},
@@ -302,8 +305,8 @@ TEST_F(CommandLine, ImportsNothingOfAFileWithProblems) {
 TEST_F(CommandLine, SaysThatAStoreIsNotThere) {
     const auto ran = run({"connection", "list", "--store", "sqlite:" + directory_ + "/none/store.db"});
     EXPECT_EQ(ran.code, ExitCode::failed);
-    EXPECT_THAT(ran.errors, AllOf(StartsWith("longhold: "), HasSubstr("(opening the store sqlite:"),
-                                  HasSubstr("): correct --store")));
+    EXPECT_THAT(ran.errors,
+                AllOf(StartsWith("longhold: "), HasSubstr("(opening the store sqlite:"), HasSubstr("): create it")));
     const auto unknown = run({"connection", "list", "--store", "mysql:x"});
     EXPECT_EQ(unknown.code, ExitCode::usage);
     EXPECT_THAT(unknown.errors, HasSubstr("mysql"));

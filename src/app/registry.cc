@@ -14,6 +14,7 @@ void append(Registry& registry, Registry more) {
 
 Registry all_commands() {
     Registry registry;
+    append(registry, quickstart_commands());
     append(registry, serve_commands());
     append(registry, connection_commands());
     append(registry, transfer_commands());

@@ -4,6 +4,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <array>
+
 namespace longhold::runtime {
 
 std::string host_name() {
@@ -16,6 +18,12 @@ std::string host_name() {
 
 std::int64_t process_id() {
     return ::getpid();
+}
+
+std::string own_program() {
+    std::array<char, 4096> path{};
+    const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+    return size > 0 ? std::string{path.data(), static_cast<std::size_t>(size)} : std::string{};
 }
 
 bool is_terminal(int descriptor) {

@@ -14,6 +14,9 @@ namespace longhold::runtime {
 
 [[nodiscard]] std::int64_t process_id();
 
+// Path of the program that this process runs; empty when the kernel does not tell.
+[[nodiscard]] std::string own_program();
+
 [[nodiscard]] bool is_terminal(int descriptor);
 
 // How many descriptors the process may open.
