@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An ordered stop: connections are handed over, everything received is delivered, and the process ends in time with 0."""
+import contextlib
+import signal
+import sqlite3
+import time
+
+import evidence
+import fleet
+from fleet import PATIENCE, now_us, wait_for
+
+HANDOVER_GAP_P99 = 1.0
+
+
+class Drain(fleet.FleetTest):
+    def test_sigterm_hands_over_and_loses_nothing(self):
+        mock, names = self.mock(), fleet.names(12)
+        workers = [self.fleet.worker(name) for name in ("w1", "w2", "w3")]
+        self.fleet.put_feeds(mock, names)
+        mock.wait_live(names)
+        evidence.wait_delivered(self.fleet, mock, names)
+        leaving = max(workers, key=lambda worker: len(self.fleet.owned_by(worker)))
+        held, session = self.fleet.owned_by(leaving), leaving.session()
+        event = {"at_us": now_us(), "kind": "drain", "worker": leaving.name, "session": session, "connections": held}
+        began = time.monotonic()
+        leaving.signal(signal.SIGTERM)
+        self.assertEqual(leaving.wait_exit(PATIENCE), 0, leaving.log())
+        self.assert_bound(time.monotonic() - began, 5, "SIGTERM to exit")
+        mock.wait_live(names)
+        figures, wrong = evidence.settle(self.fleet, mock, names, [event])
+        self.assertEqual(wrong, [], figures)
+        self.assertEqual(figures["redelivered"], 0, "what was acked before the release is not asked for again")
+        self.assertEqual(figures["handover_gap_ms"]["count"], len(held))
+        print(f"    handover gap of {len(held)} connections: {evidence.milliseconds(figures['handover_gap_ms'])}")
+        self.assert_bound(figures["handover_gap_ms"]["p99"] / 1e6, HANDOVER_GAP_P99, "handover gap, p99")
+        states = {row["id"]: row["state"] for row in self.fleet.dump()["sessions"]}
+        self.assertIn(states.get(session, "LEFT"), ("LEFT",), "the session was left, not fenced")
+        for name in held:
+            self.assertIn("client_close", [socket["how"] for socket in mock.feed(name)["sockets"]])
+
+    def test_the_only_worker_leaves_and_the_next_one_goes_on(self):
+        mock, names = self.mock(), fleet.names(6)
+        first = self.fleet.worker("w1")
+        self.fleet.put_feeds(mock, names)
+        mock.wait_live(names)
+        evidence.wait_delivered(self.fleet, mock, names)
+        first.signal(signal.SIGTERM)
+        self.assertEqual(first.wait_exit(PATIENCE), 0, first.log())
+        self.assertEqual(mock.live(names), 0)
+        self.assertEqual([row["owner"] for row in self.fleet.connections().values()], [None] * len(names))
+        self.fleet.worker("w2")
+        mock.wait_live(names)
+        for name in names:
+            self.assertIsNotNone(mock.feed(name)["sockets"][-1]["cursor"], f"{name} resumed by cursor")
+        figures, wrong = evidence.settle(self.fleet, mock, names)
+        self.assertEqual(wrong, [], figures)
+        self.assertEqual(figures["redelivered"], 0)
+
+    def test_a_second_sigterm_skips_waits_and_nothing_else(self):
+        mock, names = self.mock(), fleet.names(6)
+        worker = self.fleet.worker("w1", drain__balancer_wait="60s")
+        self.fleet.put_feeds(mock, names)
+        mock.wait_live(names)
+        worker.signal(signal.SIGTERM)
+        wait_for("readyz turned", PATIENCE, lambda: not worker.ready())
+        self.assertEqual(mock.live(names), len(names), "it serves on while it waits")
+        worker.signal(signal.SIGTERM)
+        began = time.monotonic()
+        self.assertEqual(worker.wait_exit(PATIENCE), 0, worker.log())
+        self.assert_bound(time.monotonic() - began, 5, "second SIGTERM to exit")
+        self.assertIn("waits are skipped now, flushes are not", worker.log())
+        self.fleet.worker("w2")
+        mock.wait_live(names)
+        figures, wrong = evidence.settle(self.fleet, mock, names)
+        self.assertEqual(wrong, [], figures)
+        self.assertEqual(figures["redelivered"], 0)
+
+    def test_sigterm_during_the_start_ends_the_process_soon(self):
+        self.fleet.worker("w1").signal(signal.SIGTERM)
+        wait_for("the store is there and free", PATIENCE, lambda: not self.fleet.workers[0].running())
+        with contextlib.closing(sqlite3.connect(self.fleet.store, isolation_level=None)) as holder:
+            holder.execute("BEGIN EXCLUSIVE")
+            worker = self.fleet.worker("w2", ready=False)
+            wait_for("the admin listener answers", PATIENCE, lambda: worker.ask("/livez")[0] == 200)
+            self.assertEqual(worker.ask("/startupz")[0], 503)
+            worker.signal(signal.SIGTERM)
+            began = time.monotonic()
+            self.assertEqual(worker.wait_exit(PATIENCE + 20), 0, worker.log())
+            self.assert_bound(time.monotonic() - began, 5, "SIGTERM during the start to exit")
+            holder.execute("ROLLBACK")
+        self.assertTrue(self.fleet.worker("w3").ready(), "nothing is left in the way of the next")
+
+
+if __name__ == "__main__":
+    fleet.main()
