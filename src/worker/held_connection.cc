@@ -197,7 +197,7 @@ bool HeldConnection::resolve() {
         return false;
     }
     tracker_.set_spec_revision(row_.spec_revision);
-    if (sequencer_ && !same(rule_of(resolved_->profile), rule_of(resolved->profile))) {
+    if (sequencer_ && !same(sequence_rule_of(resolved_->profile), sequence_rule_of(resolved->profile))) {
         close(core::CloseReason::stopped);  // the stream goes on, but in an epoch that reads it by the new rule
         return false;
     }
