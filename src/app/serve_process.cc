@@ -352,6 +352,8 @@ void ServeProcess::Impl::before_metrics() {
     metrics.gauge("longhold_sessions").set(static_cast<double>(worker->peers() + 1));
     const auto state = sink->health();
     metrics.gauge("longhold_sink_stuck").set(state.stuck ? 1 : 0);
+    auto& dropped = metrics.counter("longhold_log_lines_dropped_total");
+    dropped.add(log.dropped() - dropped.value());
     auto& batches = metrics.counter("longhold_sink_batches_total");
     batches.add(state.batches - batches.value());
     auto& failures = metrics.counter("longhold_sink_failures_total");

@@ -46,7 +46,7 @@ private:
     runtime::Task<StageResult> drain_one();
     runtime::Task<StageResult> stop_load();
     runtime::Task<StageResult> stop_workers();
-    std::expected<ProofResult, std::string> prove();
+    [[nodiscard]] std::expected<ProofResult, std::string> prove();
     runtime::Task<StageResult> stages();
 
     // ---- helpers

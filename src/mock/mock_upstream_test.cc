@@ -111,7 +111,7 @@ TEST_F(MockUpstreamTest, OracleKnowsIntervalsPortsAndWhatWasSent) {
     EXPECT_EQ(oracle("a", "/sockets/0/closed_at_us"), -1);
     EXPECT_EQ(oracle("a", "/sockets/0/cursor"), -1);
     EXPECT_EQ(oracle("a", "/sockets/0/remote_port"), first.local_port());
-    first.close();
+    first.finish_sending();
     ASSERT_TRUE(eventually("a", "/sockets/0/how", "eof"));
     TestClient second{port()};
     second.upgrade("/feed/a?cursor=1");

@@ -37,6 +37,10 @@ TestClient::~TestClient() {
     close();
 }
 
+void TestClient::finish_sending() {
+    ::shutdown(descriptor_, SHUT_WR);
+}
+
 void TestClient::close(bool reset) {
     if (descriptor_ < 0) {
         return;

@@ -45,6 +45,8 @@ public:
 
     [[nodiscard]] std::uint16_t local_port() const;
     // Closes: with a FIN, or a RST.
+    // Sends FIN and goes on reading: unlike close() with unread bytes, which makes the kernel send RST.
+    void finish_sending();
     void close(bool reset = false);
 
 private:

@@ -107,6 +107,7 @@ TEST_F(WatchdogTest, AStuckLoopLosesItsSocketsAndItsRightAndNoOtherDoes) {
     const TcpPair of_other;
     ASSERT_TRUE(sockets.enter(of_stuck.ours, 1).valid());
     ASSERT_TRUE(sockets.enter(of_other.ours, 2).valid());
+    std::binary_semaphore unblock{0};
     RunningLoop stuck{clock};
     RunningLoop other{clock};
     Watchdog watchdog{clock, sockets, {}};
@@ -120,7 +121,6 @@ TEST_F(WatchdogTest, AStuckLoopLosesItsSocketsAndItsRightAndNoOtherDoes) {
         },
         right);
     const auto watch_other = watchdog.watch_loop(other.loop, 2, 2s, [] { ADD_FAILURE() << "this loop ticks"; });
-    std::binary_semaphore unblock{0};
     stuck.loop.post([&] { unblock.acquire(); });
     EXPECT_TRUE(of_stuck.was_reset(patience_ms));
     called.acquire();

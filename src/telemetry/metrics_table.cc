@@ -13,8 +13,7 @@ using std::string_view;
 
 constexpr std::array by_version{string_view{"version"}};
 constexpr std::array by_phase{string_view{"phase"}};
-constexpr std::array phases{string_view{"dialing"}, string_view{"open"}, string_view{"backoff"}, string_view{"paused"},
-                            string_view{"closing"}};
+constexpr std::array phases{string_view{"dialing"}, string_view{"open"}, string_view{"backoff"}, string_view{"closing"}};
 constexpr std::array by_kind{string_view{"kind"}};
 constexpr std::array record_kinds{string_view{"data"}, string_view{"gap"}, string_view{"state"}};
 constexpr std::array pause_kinds{string_view{"late_wake"}, string_view{"clocks_diverged"}};
@@ -47,7 +46,6 @@ constexpr std::array table{
         "longhold_lease_slack_seconds", histogram,
         "What was left of the session's right when a heartbeat renewed it; small values come before self-fencing."},
     MetricSpec{"longhold_log_lines_dropped_total", counter, "Log lines that stderr did not take in time."},
-    MetricSpec{"longhold_loop_lag_seconds", histogram, "How much later than planned event loops came round."},
     MetricSpec{"longhold_message_bytes_total", counter, "Payload bytes of messages received from upstreams."},
     MetricSpec{"longhold_messages_total", counter, "Messages received from upstreams."},
     MetricSpec{"longhold_pauses_total", counter,

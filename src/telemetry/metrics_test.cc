@@ -137,15 +137,15 @@ TEST(Histogram, BoundsGrowAndCoverAnHour) {
 
 TEST(Histogram, IsExposedCumulatively) {
     Metrics metrics;
-    Histogram& histogram = metrics.histogram("longhold_loop_lag_seconds");
+    Histogram& histogram = metrics.histogram("longhold_heartbeat_lateness_seconds");
     histogram.observe(1us);
     histogram.observe(1ms);
     histogram.observe(24h);
     const std::string text = metrics.expose();
-    EXPECT_THAT(text, HasSubstr("longhold_loop_lag_seconds_bucket{le=\"1.25e-06\"} 1\n"));
-    EXPECT_THAT(text, HasSubstr("longhold_loop_lag_seconds_bucket{le=\"0.001024\"} 2\n"));
-    EXPECT_THAT(text, HasSubstr("longhold_loop_lag_seconds_bucket{le=\"+Inf\"} 3\n"));
-    EXPECT_THAT(text, HasSubstr("longhold_loop_lag_seconds_count 3\n"));
+    EXPECT_THAT(text, HasSubstr("longhold_heartbeat_lateness_seconds_bucket{le=\"1.25e-06\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("longhold_heartbeat_lateness_seconds_bucket{le=\"0.001024\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("longhold_heartbeat_lateness_seconds_bucket{le=\"+Inf\"} 3\n"));
+    EXPECT_THAT(text, HasSubstr("longhold_heartbeat_lateness_seconds_count 3\n"));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <longhold/base/invariant.h>
 #include <longhold/upstream/connection.h>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
 #include <utility>
 
 #include "connection_state.h"
@@ -75,7 +77,10 @@ runtime::Task<Ended> ConnectionState::run(Receiver& receiver) {
         co_await open_up();
     }
     while (!ended()) {
-        co_await waker_.wait_until(next_deadline());
+        if (waker_.set_timer(next_deadline())) {
+            co_await waker_.timer().async_wait(boost::asio::as_tuple(boost::asio::deferred));
+        }
+        waker_.forget();
         on_time();
     }
     co_return std::move(*ended_);

@@ -22,7 +22,8 @@ runtime::Task<> ConnectionState::open_up() {
         end(EndReason::handshake_refused, "the upgrade request cannot be built: " + request.error());
         co_return;
     }
-    auto transport = co_await dial(Dialler{shared_, options_, waker_, weak_from_this(), given_up_}, deadline);
+    auto transport =
+        co_await dial(Dialler{shared_, options_, waker_, *receiver_, weak_from_this(), given_up_}, deadline);
     if (ended()) {
         co_return;
     }

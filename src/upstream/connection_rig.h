@@ -16,6 +16,8 @@ namespace longhold::upstream {
 // Notes what arrives, and lets a test act on it.
 class RecordingReceiver final : public Receiver {
 public:
+    void on_stage(Stage stage, std::string_view detail) override { stages.emplace_back(stage, detail); }
+
     void on_open() override {
         opened = true;
         if (when_open) {
@@ -33,6 +35,7 @@ public:
     std::function<void()> when_open;
     std::function<bool(const std::string&)> when_message;  // false: stop reading
     std::vector<std::string> messages;
+    std::vector<std::pair<Stage, std::string>> stages;
     int bursts = 0;
     bool opened = false;
 };

@@ -86,6 +86,7 @@ Task<std::expected<Addresses, DialError>> resolve(const Dialler& dialler, Instan
     }
     const auto look_up = std::make_shared<LookUp>(dialler.shared.loop);
     look_up->listener = dialler.listener;
+    dialler.receiver.on_stage(Stage::resolving, url.host);
     start(look_up, url);
     while (!look_up->done) {
         if (dialler.given_up) {
@@ -111,6 +112,7 @@ Task<std::expected<std::unique_ptr<Socket>, DialError>> connect(const Dialler& d
     const Duration bound =
         options.ping_every > Duration::zero() ? options.ping_every + options.pong_timeout : unacknowledged_max;
     const LoopShared& shared = dialler.shared;
+    dialler.receiver.on_stage(Stage::connecting, address.text());
     auto socket = Socket::connect(shared.loop, shared.abort_table, shared.group, address, bound, dialler.listener);
     const std::string where = "connecting to " + address.text();
     if (!socket) {
@@ -133,6 +135,7 @@ Task<std::expected<std::unique_ptr<Socket>, DialError>> connect(const Dialler& d
     if (status == IoStatus::failed) {
         co_return Failure{{EndReason::connect_failed, where + " failed: " + (*socket)->failure()}};
     }
+    dialler.receiver.on_stage(Stage::connected, address.text());
     co_return std::move(*socket);
 }
 
@@ -167,6 +170,7 @@ Task<std::expected<std::unique_ptr<Transport>, DialError>> begin_tls(const Diall
     for (;;) {
         const IoStatus status = (*transport)->handshake_now();
         if (status == IoStatus::done) {
+            dialler.receiver.on_stage(Stage::secured, (*transport)->description());
             co_return std::move(*transport);
         }
         if (status == IoStatus::failed) {

@@ -19,12 +19,13 @@ struct DialError {
     std::string detail;
 };
 
-// Who dials: woken by sockets through `listener`, which wakes `waker`; `given_up` turns true when the result is not
-// wanted any more. All outlive the dial.
+// Who dials: woken by sockets through `listener`, which wakes `waker`; `receiver` is told of stages; `given_up` turns
+// true when the result is not wanted any more. All outlive the dial.
 struct Dialler {
     const LoopShared& shared;
     const ConnectionOptions& options;
     Waker& waker;
+    Receiver& receiver;
     std::weak_ptr<ReadinessListener> listener;
     const bool& given_up;
 };

@@ -191,10 +191,11 @@ void HandshakeReader::end_head() {
     }
     if (answer_.status >= 100 && answer_.status < 200 && answer_.status != 101) {
         skipped_ += head_.size();  // an interim answer: the real one follows
+        head_.clear();
+        answer_ = HandshakeAnswer{};
         if (skipped_ >= response_head_max) {
             refuse("the server sends interim answers without end");
         }
-        head_.clear();
     } else if (answer_.status == 101) {
         check_upgrade();
     } else {

@@ -123,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"chunked", "HTTP/1.1 429 Slow\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 429,
                     "429"},
         RefusedCase{"another_protocol", "SSH-2.0-OpenSSH_9.2\r\n", 0, "does not speak HTTP/1"},
+        RefusedCase{"rubbish_after_an_interim_answer", "HTTP/1.1 103 E\r\n\r\n*HTTP/1.1 503 Busy\r\n\r\n", 0, "HTTP/1"},
         RefusedCase{"broken_status", "HTTP/1.1 1x1 Odd\r\n\r\n", 0, "not HTTP/1's"},
         RefusedCase{"broken_header", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", 200, "not a header"},
         RefusedCase{"endless_head", "HTTP/1.1 200 OK\r\nX: " + std::string(17'000, 'x'), 0, "over 16384 bytes"},

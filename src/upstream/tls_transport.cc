@@ -63,6 +63,12 @@ public:
         return IoStatus::failed;
     }
 
+    [[nodiscard]] std::string description() const override {
+        const bool verified = ::SSL_get_verify_mode(ssl_.get()) != SSL_VERIFY_NONE;
+        return std::string{::SSL_get_version(ssl_.get())} + ", " + ::SSL_get_cipher_name(ssl_.get()) +
+               (verified ? ", certificate verified" : ", certificate not verified");
+    }
+
     // Fills the buffer from as many TLS records as are there.
     IoResult read_now(std::span<char> buffer) override {
         std::size_t got = 0;

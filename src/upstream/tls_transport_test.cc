@@ -150,6 +150,19 @@ TEST_F(Tls, AsksForAndVerifiesTheGivenName) {
     EXPECT_EQ(ended.reason, EndReason::closed_by_peer) << ended.detail;
 }
 
+TEST_F(Tls, TellsHowFarAnAttemptHasCome) {
+    const auto identity = make_identity({.common_name = "server"});
+    visit(identity, {.verify = false}, "localhost");
+    ASSERT_GE(receiver_.stages.size(), 4U);
+    EXPECT_EQ(receiver_.stages.front(), std::pair(Stage::resolving, std::string{"localhost"}));
+    const auto& [connected, address] = receiver_.stages[receiver_.stages.size() - 2];
+    EXPECT_EQ(connected, Stage::connected);
+    EXPECT_THAT(address, HasSubstr(":"));
+    const auto& [secured, agreed] = receiver_.stages.back();
+    EXPECT_EQ(secured, Stage::secured);
+    EXPECT_THAT(agreed, testing::MatchesRegex("TLSv1\\.[23], .+, certificate not verified"));
+}
+
 TEST_F(Tls, NamesACaFileThatCannotBeRead) {
     const auto identity = make_identity({.common_name = "self", .alternative_names = std::string{names}});
     const Ended ended = visit(identity, {.ca_file = "/no/such/file.pem"});

@@ -21,6 +21,8 @@ class TlsTransport : public Transport {
 public:
     // Goes on with the handshake: done, would_block (then the listener is told when to call again), or failed.
     [[nodiscard]] virtual IoStatus handshake_now() = 0;
+    // What the handshake agreed on, for people. Requires that it is done.
+    [[nodiscard]] virtual std::string description() const = 0;
 };
 
 // Errors: a sentence for people.

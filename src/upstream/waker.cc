@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/deferred.hpp>
 
 namespace longhold::upstream {
 namespace {
@@ -18,13 +18,20 @@ void Waker::wake() {
     timer_.cancel();
 }
 
-runtime::Task<> Waker::wait_until(Instant deadline) {
+bool Waker::set_timer(Instant deadline) {
     const Instant from = now();
-    if (!woken_ && deadline > from) {
-        timer_.expires_after(std::chrono::ceil<std::chrono::microseconds>(std::min(deadline - from, slice_max)));
-        co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    if (woken_ || deadline <= from) {
+        return false;
     }
-    woken_ = false;
+    timer_.expires_after(std::chrono::ceil<std::chrono::microseconds>(std::min(deadline - from, slice_max)));
+    return true;
+}
+
+runtime::Task<> Waker::wait_until(Instant deadline) {
+    if (set_timer(deadline)) {
+        co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::deferred));
+    }
+    forget();
 }
 
 }  // namespace longhold::upstream

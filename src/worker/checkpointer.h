@@ -23,7 +23,7 @@ public:
 
     // Starts anew for another session: what was known belongs to the former one.
     void begin(SessionId session);
-    // Notes a cursor. One that is not further than the known one changes nothing.
+    // Notes a cursor. One that is neither further than the known one nor the same under a newer spec changes nothing.
     void moved(const ConnectionId& connection, const core::Cursor& cursor);
     // The connection was given away: its row carries the cursor now.
     void forget(const ConnectionId& connection);

@@ -69,7 +69,10 @@ void Control::step(const core::Event& event) {
 void Control::carry_out(core::Command command) {
     std::visit(
         Overloaded{
-            [&](core::Call& what) { tasks_.spawn(call(std::move(what))); },
+            [&](core::Call& what) {
+                note_beat(what.request);
+                tasks_.spawn(call(std::move(what)));
+            },
             [&](const core::ExtendRight& what) { extend_right(what); },
             [&](const core::DropSession& what) {
                 drop_rights(what.session);
@@ -77,8 +80,10 @@ void Control::carry_out(core::Command command) {
                     .add();
                 parts_.log.error("session lost, its sockets are reset",
                                  {{"session", what.session}, {"reason", core::text(what.reason)}});
+                lost_ = what.reason;
                 placed_.clear();
                 placed_count_.assign(loops_.size(), 0);
+                beat_sent_.reset();
             },
             [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row)); },
             [&](const core::CloseConnection& what) {
@@ -89,11 +94,16 @@ void Control::carry_out(core::Command command) {
                 IoLoop& loop = loop_of(what.row.id);
                 loop.update(std::move(what.row));
             },
-            [&](const core::DrainAsked&) { parts_.on_drain_asked(); }, [&](const core::Drained&) { drained_ = true; },
+            // They may call the worker, which must not be within a step then.
+            [&](const core::DrainAsked&) { parts_.control.post([this] { parts_.on_drain_asked(); }); },
+            [&](const core::Drained&) { drained_ = true; },
             [&](const core::SessionEnded& what) {
                 session_ended_ = what.left;
                 if (!what.left && !ending_) {
-                    parts_.on_failed("the session ended: no I/O loop turns any more");
+                    parts_.control.post([this] {
+                        parts_.on_failed("the session ended and is not begun anew: " +
+                                         std::string{lost_ ? core::text(*lost_) : "it was never joined"});
+                    });
                 }
             },
             [&](const core::Notice& what) { tell(what); }},
@@ -116,17 +126,30 @@ void Control::extend_right(const core::ExtendRight& command) {
         rights_ = std::make_shared<SessionRights>(command.session, loops_.size());
         rights_->extend_until(command.deadline);
         checkpoints_.begin(command.session);
-        watch_ = parts_.watchdog.watch_right(rights_->whole, [this] {
-            // On the watchdog's thread, sockets are reset already: let the engine find its deadline passed.
-            parts_.control.post([this] {
-                if (!session_ended_) {
-                    step(core::Tick{});
-                }
-            });
-        });
+        watch_right();
     }
     slack_.observe(std::max(Duration::zero(), rights_->whole->deadline() - clock_.now()));
     rights_->extend_until(command.deadline);
+}
+
+void Control::watch_right() {
+    watch_ = parts_.watchdog.watch_right(rights_->whole, [this, session = rights_->session] {
+        // On the watchdog's thread, sockets are reset already: let the engine find its deadline passed.
+        parts_.control.post([this, session] { right_expired(session); });
+    });
+}
+
+void Control::right_expired(const SessionId& session) {
+    if (session_ended_ || ending_) {
+        return;
+    }
+    step(core::Tick{});
+    if (engine_.session().member() && rights_ && rights_->session == session && rights_->whole->revoked()) {
+        // A heartbeat was credited in the very moment: the session stands, and is watched again.
+        rights_->whole = std::make_shared<runtime::ActingRight>();
+        rights_->whole->extend_until(engine_.session().deadline());
+        watch_right();
+    }
 }
 
 void Control::drop_rights(const SessionId& session) {
@@ -162,6 +185,10 @@ void Control::open(core::ConnectionRow row) {
         ++placed_count_[best];
     }
     place->second.epoch = row.epoch;
+    // A row of this session that is claimed anew does not have what this session knows of it.
+    if (auto known = checkpoints_.known(row.id); core::further(known, row.cursor)) {
+        row.cursor = std::move(known);
+    }
     loops_[place->second.loop]->open(std::move(row), rights_);
 }
 
@@ -171,7 +198,9 @@ IoLoop& Control::loop_of(const ConnectionId& connection) {
 }
 
 void Control::closed(core::Closed closed) {
-    if (const auto place = placed_.find(closed.connection); place != placed_.end()) {
+    const auto place = placed_.find(closed.connection);
+    // An order to close that found an older epoch gone says nothing of the one that is open now.
+    if (place != placed_.end() && place->second.epoch == closed.epoch) {
         --placed_count_[place->second.loop];
         placed_.erase(place);
     }
@@ -188,7 +217,13 @@ void Control::loop_stuck(std::uint32_t number) {
     }
     stuck_[number] = true;
     parts_.log.error("an I/O loop does not turn any more: its connections are released", {{"loop", number}});
+    parts_.metrics.counter("longhold_stuck_loops_total").add();
     parts_.metrics.gauge("longhold_degraded", {{"mode", "loop_stuck"}}).set(1);
+    if (rights_) {
+        // Before anything is released: what the loop still does when it turns again is refused, and then ended.
+        rights_->per_loop[number]->revoke();
+        loops_[number]->abort_session(rights_->session);
+    }
     if (std::ranges::all_of(stuck_, [](bool stuck) { return stuck; })) {
         step(core::AllLoopsStuck{});
         return;
@@ -261,7 +296,10 @@ runtime::Task<> Control::keep_time() {
             co_await time_changed_.wait_until(armed_for_);
         } else {
             step(core::Tick{});
-            co_await runtime::yield(parts_.control);
+            // What is due and cannot be done yet is done when an answer comes: no turning on the spot until then.
+            if (engine_.wake_at() <= clock_.now()) {
+                co_await runtime::sleep_until(parts_.control, clock_.now() + std::chrono::milliseconds{1});
+            }
         }
     }
 }
@@ -275,6 +313,18 @@ runtime::Task<> Control::keep_checkpoints() {
 }
 
 runtime::Task<bool> Control::checkpoint(Instant deadline) {
+    // One at a time: a page that another one is writing is not written yet.
+    const bool turn = co_await wait_until([this] { return !checkpointing_; }, deadline);
+    if (!turn) {
+        co_return false;
+    }
+    const Checkpointing now{*this};
+    const bool gathered = co_await gather_cursors(deadline);
+    const bool written = co_await checkpoints_.write(deadline);
+    co_return gathered&& written;
+}
+
+runtime::Task<bool> Control::gather_cursors(Instant deadline) {
     // Shared with the loops, which may answer after nobody waits any more.
     struct Gathering {
         std::size_t waiting = 0;
@@ -300,8 +350,7 @@ runtime::Task<bool> Control::checkpoint(Instant deadline) {
         });
     }
     const bool gathered = co_await wait_until([gathering] { return gathering->waiting == 0; }, deadline);
-    const bool written = co_await checkpoints_.write(deadline);
-    co_return gathered&& written;
+    co_return gathered;
 }
 
 runtime::Task<> Control::keep_tombstones_few() {
@@ -324,11 +373,10 @@ void Control::progressed() {
 }
 
 runtime::Task<bool> Control::wait_until(std::function<bool()> holds, Instant deadline) {
-    const auto event = waiting_.emplace(waiting_.end(), parts_.control);
+    const Waiting event{waiting_, parts_.control};
     while (!holds() && clock_.now() < deadline) {
-        co_await event->wait_until(deadline);
+        co_await event.place->wait_until(deadline);
     }
-    waiting_.erase(event);
     co_return holds();
 }
 

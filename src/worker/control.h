@@ -69,6 +69,9 @@ private:
     void open(core::ConnectionRow row);
     void note_beat(const core::Request& request);
     void extend_right(const core::ExtendRight& command);
+    void watch_right();
+    void right_expired(const SessionId& session);
+    [[nodiscard]] runtime::Task<bool> gather_cursors(Instant deadline);
     void tell(const core::Notice& notice);
     [[nodiscard]] IoLoop& loop_of(const ConnectionId& connection);
     runtime::Task<> call(core::Call call);
@@ -90,6 +93,35 @@ private:
     std::shared_ptr<SessionRights> rights_;
     std::unique_ptr<runtime::Watch> watch_;
 
+    // One entry of waiting_, for as long as somebody waits; a cancelled wait takes it out too.
+    struct Waiting {
+        Waiting(std::list<runtime::Event>& all, runtime::Loop& loop)
+            : events(all), place(all.emplace(all.end(), loop)) {}
+
+        ~Waiting() { events.erase(place); }
+
+        Waiting(const Waiting&) = delete;
+        Waiting& operator=(const Waiting&) = delete;
+
+        std::list<runtime::Event>& events;
+        std::list<runtime::Event>::iterator place;
+    };
+
+    // While it lives no other checkpoint begins; also when its task is cancelled.
+    struct Checkpointing {
+        explicit Checkpointing(Control& of) : control(of) { control.checkpointing_ = true; }
+
+        ~Checkpointing() {
+            control.checkpointing_ = false;
+            control.progressed();
+        }
+
+        Checkpointing(const Checkpointing&) = delete;
+        Checkpointing& operator=(const Checkpointing&) = delete;
+
+        Control& control;
+    };
+
     struct Place {
         std::uint32_t loop = 0;
         Epoch epoch;
@@ -104,6 +136,8 @@ private:
     bool stepping_ = false;
     bool drained_ = false;
     bool ending_ = false;
+    bool checkpointing_ = false;
+    std::optional<core::LossReason> lost_;  // why the last session was dropped
     std::optional<bool> session_ended_;
     telemetry::Gauge& held_;
     telemetry::Histogram& slack_;

@@ -2,6 +2,9 @@
 #include "held_connection.h"
 
 #include <longhold/base/invariant.h>
+#include <longhold/config/connection_spec.h>
+#include <longhold/upstream/profile_options.h>
+#include <longhold/worker/sequence_rule.h>
 
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
@@ -20,18 +23,18 @@ constexpr Duration unresolved_wait = std::chrono::seconds{30};
 // One failure in a row is logged, then every so many.
 constexpr std::uint32_t failures_per_log = 20;
 
-core::SequenceRule rule_of(const config::Profile& profile) {
-    core::SequenceRule rule;
-    rule.has_sequence = profile.has_sequence();
-    rule.first = profile.sequence.first;
-    if (profile.can_resume()) {
-        rule.resume = profile.resume.inclusive ? core::Resume::inclusive : core::Resume::exclusive;
-    }
-    return rule;
+bool same(const core::SequenceRule& a, const core::SequenceRule& b) {
+    return a.has_sequence == b.has_sequence && a.first == b.first && a.resume == b.resume && a.by_one == b.by_one;
 }
 
-core::SequenceIdentity identity_of(const config::ResolvedProfile& resolved) {
-    return {resolved.url, resolved.profile.sequence.field};
+// What the connection counts: the URL with its variables, but with the names of secrets and not their values.
+core::SequenceIdentity identity_of(const core::ConnectionRow& row, const config::ResolvedProfile& resolved) {
+    config::ResolvedProfile named{.url = resolved.url, .variables = resolved.variables, .profile = {}};
+    if (auto spec = config::parse_spec(row.spec, "spec")) {
+        named.url = std::move(spec->url);
+        named.variables = std::move(spec->variables);
+    }
+    return {config::dial_url(named, row.id.text(), std::nullopt), resolved.profile.sequence.field};
 }
 
 core::EndKind kind_of(upstream::EndReason reason) {
@@ -113,8 +116,12 @@ void HeldConnection::enter(Phase phase) {
     gauge(phase_).add(1);
 }
 
+const runtime::ActingRight& HeldConnection::right() const {
+    return *rights_->per_loop[io_.options().number];
+}
+
 bool HeldConnection::may_act() const {
-    return !aborted_ && rights_->per_loop[io_.options().number]->holds(io_.clock().now());
+    return !aborted_ && right().holds(io_.clock().now());
 }
 
 // ---- orders from the control thread
@@ -129,6 +136,7 @@ void HeldConnection::close(core::CloseReason reason) {
         const bool moves_on = reason == core::CloseReason::drain;
         socket_->close(moves_on ? close_code_drain : close_code_done,
                        moves_on ? "moving to another worker" : "no longer wanted");
+        socket_->resume_reading();  // one that had stopped would not see the answer; nothing is taken in any more
     }
     wake_.notify();
 }
@@ -143,15 +151,14 @@ void HeldConnection::abort() {
 }
 
 void HeldConnection::update(core::ConnectionRow row) {
-    const auto before = resolved_;
-    row_ = std::move(row);
-    resolve();
-    if (before && resolved_ && core::incompatible(identity_of(*before), identity_of(*resolved_))) {
-        close(core::CloseReason::stopped);  // the next epoch begins a new stream
+    if (closing_) {
         return;
     }
-    if (before && resolved_) {
-        tracker_.set_spec_revision(row_.spec_revision);
+    row.cursor = std::move(row_.cursor);  // what this epoch resumes from was known when it began
+    row_ = std::move(row);
+    static_cast<void>(resolve());
+    if (closing_) {
+        return;
     }
     renew_ = true;
     if (socket_) {
@@ -170,18 +177,34 @@ void HeldConnection::resume_reading() {
 // ---- the life
 // -----------------------------------------------------------------------------------------------------------
 
-void HeldConnection::resolve() {
+bool HeldConnection::resolve() {
     auto resolved = io_.resolver()(row_.spec);
-    if (resolved) {
-        resolved_ = std::move(*resolved);
-        unresolved_why_.clear();
-        return;
+    if (!resolved) {
+        if (unresolved_why_ != resolved.error()) {
+            unresolved_why_ = resolved.error();
+            io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", unresolved_why_}});
+        }
+        // A secret that cannot be read for a moment: the one that was read before may still do.
+        return resolved_ && resolved_revision_ == row_.spec_revision;
     }
-    resolved_.reset();
-    if (unresolved_why_ != resolved.error()) {
-        unresolved_why_ = resolved.error();
-        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", unresolved_why_}});
+    unresolved_why_.clear();
+    auto identity = identity_of(row_, *resolved);
+    if (sequencer_ && core::incompatible(identity_, identity)) {
+        if (resolved_revision_ == row_.spec_revision) {
+            tracker_.set_spec_revision(0);  // the profile changed and not the spec: the cursor is of neither
+        }
+        close(core::CloseReason::stopped);  // the next epoch begins a new stream
+        return false;
     }
+    tracker_.set_spec_revision(row_.spec_revision);
+    if (sequencer_ && !same(sequence_rule_of(resolved_->profile), sequence_rule_of(resolved->profile))) {
+        close(core::CloseReason::stopped);  // the stream goes on, but in an epoch that reads it by the new rule
+        return false;
+    }
+    resolved_ = std::move(*resolved);
+    resolved_revision_ = row_.spec_revision;
+    identity_ = std::move(identity);
+    return true;
 }
 
 core::SequencerStart HeldConnection::start_of(const core::ConnectionRow& row) const {
@@ -206,15 +229,17 @@ runtime::Task<> HeldConnection::run() {
 
 runtime::Task<> HeldConnection::hold() {
     while (!closing_) {
-        if (!resolved_) {
-            resolve();
+        if (io_.intake_full()) {
+            co_await wait_before_next(Duration::zero());  // nothing could be taken in
+            continue;
         }
-        if (!resolved_) {
+        // Anew before each attempt: secrets may have been replaced.
+        if (!may_act() || !resolve()) {
             co_await wait_before_next(unresolved_wait);
             continue;
         }
         if (!sequencer_) {
-            sequencer_.emplace(rule_of(resolved_->profile), start_of(row_));
+            sequencer_.emplace(sequence_rule_of(resolved_->profile), start_of(row_));
             write_notes(sequencer_->begin());
         }
         co_await attempt();
@@ -235,16 +260,44 @@ runtime::Task<> HeldConnection::wait_before_next(Duration wait) {
     }
 }
 
+runtime::Task<bool> HeldConnection::begin_attempt() {
+    if (io_.begin_attempt()) {
+        co_return true;
+    }
+    const auto place = io_.queue_attempt(*this);
+    while (!granted_ && !closing_) {
+        co_await wake_.wait();
+    }
+    if (std::exchange(granted_, false)) {
+        co_return true;
+    }
+    io_.leave_attempt_queue(place);
+    co_return false;
+}
+
+void HeldConnection::grant_attempt() {
+    granted_ = true;
+    wake_.notify();
+}
+
 runtime::Task<> HeldConnection::attempt() {
     enter(Phase::dialing);
-    co_await io_.begin_attempt();
+    const bool begun = co_await begin_attempt();
+    if (!begun) {
+        co_return;
+    }
     asked_ = sequencer_->resume_value();
-    auto options = dial_options(asked_);
-    if (closing_ || !options || !may_act()) {
+    std::optional<upstream::ConnectionOptions> options;
+    const bool usable = resolved_revision_ == row_.spec_revision;  // it may have been updated during the wait
+    if (!closing_ && usable && may_act()) {
+        options = dial_options(asked_);
+    }
+    if (!options) {
         io_.end_attempt();
         wait_ = unresolved_wait;
         co_return;
     }
+    renew_ = false;
     open_since_.reset();
     socket_ = std::make_unique<upstream::Connection>(io_.shared(), std::move(*options));
     upstream::Ended result = co_await socket_->run(*this);
@@ -256,26 +309,13 @@ runtime::Task<> HeldConnection::attempt() {
 }
 
 std::optional<upstream::ConnectionOptions> HeldConnection::dial_options(const std::optional<std::string>& cursor) {
-    const auto& profile = resolved_->profile;
-    auto url = upstream::parse_url(config::dial_url(*resolved_, id().text(), cursor));
-    if (!url) {
-        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", url.error()}});
+    auto options = upstream::options_for(*resolved_, id().text(), cursor);
+    if (!options) {
+        io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", options.error()}});
         return std::nullopt;
     }
-    upstream::ConnectionOptions options{.url = std::move(*url)};
-    for (const auto& [name, value] : config::dial_headers(*resolved_, id().text())) {
-        options.headers.emplace_back(name, value);
-    }
-    options.subprotocols = profile.subprotocols;
-    options.tls = {
-        .verify = profile.tls.verify, .ca_file = profile.tls.ca_file, .server_name = profile.tls.server_name};
-    options.frame_bytes_max = profile.limits.frame_bytes.bytes;
-    options.message_bytes_max = std::min<std::size_t>(profile.limits.message_bytes.bytes, IoLoop::message_bytes_max);
-    options.attempt_timeout = profile.attempt_timeout;
-    options.ping_every = profile.liveness.ping_every;
-    options.pong_timeout = profile.liveness.ping_timeout;
-    options.close_timeout = profile.close_timeout;
-    return options;
+    options->message_bytes_max = std::min<std::size_t>(options->message_bytes_max, IoLoop::message_bytes_max);
+    return std::move(*options);
 }
 
 void HeldConnection::on_open() {
@@ -286,7 +326,7 @@ void HeldConnection::on_open() {
         return;
     }
     enter(Phase::open);
-    delivered_at_open_ = ordinal_;
+    delivered_data_ = false;
     io_.metrics().all.counter("longhold_dials_total", {{"result", "open"}}).add();
     failures_logged_ = 0;
     std::optional<std::string_view> asked;
@@ -306,13 +346,17 @@ bool HeldConnection::on_message(upstream::Message message) {
     if (closing_) {
         return true;  // not taken in: the next owner asks for it again, or its loss is a gap there
     }
+    if (!right().holds(io_.turn_now())) {
+        socket_->abort();  // the session is over, or this loop was given up
+        return true;
+    }
     if (!io_.has_room(message.data.size())) {
         socket_->abort();  // not taken in: it is asked for again when there is room
         return true;
     }
     io_.metrics().messages.add();
     io_.metrics().message_bytes.add(message.data.size());
-    SequenceValue seq;
+    upstream::SequenceValue seq;
     if (!message.binary && resolved_->profile.has_sequence()) {
         seq = io_.sequences().read(message.data, resolved_->profile.sequence.field);
     }
@@ -325,6 +369,7 @@ bool HeldConnection::on_message(upstream::Message message) {
     }
     switch (decision.action) {
         case core::Action::deliver:
+            delivered_data_ = true;
             write(sink::RecordKind::data, decision.stream, decision.with_seq ? seq.text : std::string_view{},
                   seq.is_text, message.data, message.binary);
             break;
@@ -375,7 +420,7 @@ void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::str
 
 void HeldConnection::ended(const upstream::Ended& ended) {
     const core::ConnectionLife life{.ready = open_since_.has_value(),
-                                    .delivered_data = ordinal_ > delivered_at_open_,
+                                    .delivered_data = delivered_data_,
                                     .ready_for = open_since_ ? io_.clock().now() - *open_since_ : Duration::zero()};
     const std::string reason{upstream::name_of(ended.reason)};
     io_.metrics()
@@ -421,10 +466,12 @@ void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, b
 }
 
 std::optional<core::Cursor> HeldConnection::take_moved_cursor() {
-    if (aborted_ || tracker_.ordinal_acked() == cursor_told_) {
+    const std::uint64_t acked = tracker_.ordinal_acked();
+    if (aborted_ || acked == 0 || (acked == cursor_told_ && resolved_revision_ == revision_told_)) {
         return std::nullopt;
     }
-    cursor_told_ = tracker_.ordinal_acked();
+    cursor_told_ = acked;
+    revision_told_ = resolved_revision_;
     return tracker_.cursor();
 }
 

@@ -43,6 +43,8 @@ public:
     // Goes on under a new spec; one that counts another sequence ends this epoch instead.
     void update(core::ConnectionRow row);
     void resume_reading();
+    // The place among the dials that it waited for.
+    void grant_attempt();
     // Records of this connection have come back from the sink.
     void records_returned(std::uint64_t first, std::uint64_t last, bool durable);
 
@@ -64,9 +66,13 @@ public:
 private:
     enum class Phase : std::uint8_t { waiting, dialing, open, closing };
 
-    void resolve();
+    // Looks the spec up. False: it cannot be used now, or not in this epoch, which then ends. What the open socket was
+    // dialled by stays meanwhile.
+    [[nodiscard]] bool resolve();
     [[nodiscard]] runtime::Task<> hold();
     [[nodiscard]] runtime::Task<> attempt();
+    // Whether it has a place among the dials; false when it is closing first.
+    [[nodiscard]] runtime::Task<bool> begin_attempt();
     [[nodiscard]] runtime::Task<> flush();
     [[nodiscard]] runtime::Task<> wait_before_next(Duration wait);
     [[nodiscard]] std::optional<upstream::ConnectionOptions> dial_options(const std::optional<std::string>& cursor);
@@ -76,6 +82,7 @@ private:
                std::string_view body, bool binary);
     void enter(Phase phase);
     [[nodiscard]] telemetry::Gauge& gauge(Phase phase);
+    [[nodiscard]] const runtime::ActingRight& right() const;
     [[nodiscard]] bool may_act() const;
     [[nodiscard]] core::SequencerStart start_of(const core::ConnectionRow& row) const;
     void log_end(const upstream::Ended& ended);
@@ -85,6 +92,8 @@ private:
     std::shared_ptr<const SessionRights> rights_;
     sink::Origin origin_;
     std::optional<config::ResolvedProfile> resolved_;
+    std::uint64_t resolved_revision_ = 0;  // of the spec that resolved_ was made from
+    core::SequenceIdentity identity_;      // of resolved_
     std::string unresolved_why_;
     core::CursorTracker tracker_;
     std::optional<core::Sequencer> sequencer_;
@@ -96,13 +105,15 @@ private:
     Phase phase_ = Phase::waiting;
     bool closing_ = false;
     bool aborted_ = false;
-    bool renew_ = false;  // dial again at once: a restart to be replayed, or a new spec
+    bool granted_ = false;  // a place among the dials, not yet taken note of
+    bool renew_ = false;    // dial again at once: a restart to be replayed, or a new spec
     core::CloseReason close_reason_ = core::CloseReason::stopped;
     std::uint64_t ordinal_ = 0;
-    std::uint64_t in_flight_ = 0;          // records that have not come back
-    std::uint64_t cursor_told_ = 0;        // ordinal of the last cursor given to the checkpointer
-    std::uint64_t delivered_at_open_ = 0;  // ordinal_ when the current socket opened
+    std::uint64_t in_flight_ = 0;      // records that have not come back
+    std::uint64_t cursor_told_ = 0;    // ordinal of the last cursor given to the checkpointer
+    std::uint64_t revision_told_ = 0;  // and its spec revision
     std::optional<Instant> open_since_;
+    bool delivered_data_ = false;  // on the current socket
     Duration wait_{};
     std::uint32_t failures_logged_ = 0;
 };

@@ -38,7 +38,6 @@ IoLoop::IoLoop(IoLoopOptions options, const runtime::Clock& clock, sink::Sink& s
       reports_(std::move(reports)),
       loop_(clock),
       tasks_(loop_),
-      attempt_free_(loop_),
       shared_{.loop = loop_,
               .read_buffer = read_buffer_,
               .tls = tls_,
@@ -250,16 +249,26 @@ void IoLoop::resume_readers() {
     }
 }
 
-runtime::Task<> IoLoop::begin_attempt() {
-    while (attempts_ >= options_.attempts_at_once) {
-        co_await attempt_free_.wait();
+bool IoLoop::begin_attempt() {
+    if (attempts_ >= options_.attempts_at_once) {
+        return false;
     }
     ++attempts_;
+    return true;
+}
+
+IoLoop::AttemptQueue::iterator IoLoop::queue_attempt(HeldConnection& connection) {
+    return attempts_waiting_.insert(attempts_waiting_.end(), &connection);
 }
 
 void IoLoop::end_attempt() {
-    --attempts_;
-    attempt_free_.notify();
+    if (attempts_waiting_.empty()) {
+        --attempts_;
+        return;
+    }
+    HeldConnection* const next = attempts_waiting_.front();
+    attempts_waiting_.pop_front();
+    next->grant_attempt();
 }
 
 void IoLoop::retire(HeldConnection& connection) {

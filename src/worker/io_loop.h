@@ -11,7 +11,6 @@
 #include <longhold/core/engine_types.h>
 #include <longhold/core/intake.h>
 #include <longhold/runtime/abort_table.h>
-#include <longhold/runtime/event.h>
 #include <longhold/runtime/loop.h>
 #include <longhold/runtime/task_group.h>
 #include <longhold/runtime/thread.h>
@@ -20,12 +19,14 @@
 #include <longhold/telemetry/metrics.h>
 #include <longhold/upstream/connection.h>
 #include <longhold/upstream/entropy.h>
+#include <longhold/upstream/sequence_reader.h>
 #include <longhold/worker/worker.h>
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,7 +35,6 @@
 
 #include "io_metrics.h"
 #include "rights.h"
-#include "sequence_reader.h"
 
 namespace longhold::worker {
 
@@ -78,8 +78,10 @@ public:
     void gather(std::function<void(std::vector<MovedCursor>)> take);
     // Stops every task and, when all batches are back, ends the thread.
     void stop();
+
     // Waits until the thread has ended, after stop().
     void join() { thread_->join(); }
+
     void returned(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery) noexcept override;
 
     [[nodiscard]] runtime::Loop& loop() { return loop_; }
@@ -113,8 +115,15 @@ public:
     [[nodiscard]] Instant turn_now();
     [[nodiscard]] WallTime turn_wall_now();
 
-    // Waits for a place among the dials under way; given back by end_attempt().
-    [[nodiscard]] runtime::Task<> begin_attempt();
+    using AttemptQueue = std::list<HeldConnection*>;
+    // Takes a place among the dials under way, given back by end_attempt(). False: none is free.
+    [[nodiscard]] bool begin_attempt();
+    // Waits in line for a place: the connection is told by grant_attempt() when it has one, and is out of the line
+    // then.
+    [[nodiscard]] AttemptQueue::iterator queue_attempt(HeldConnection& connection);
+
+    void leave_attempt_queue(AttemptQueue::iterator place) { attempts_waiting_.erase(place); }
+
     void end_attempt();
 
     void report_closed(core::Closed closed) { reports_.closed(std::move(closed)); }
@@ -132,7 +141,7 @@ public:
     // Its connection stopped reading: it is resumed when the intake has room.
     void paused(HeldConnection& connection) { paused_.insert(&connection); }
 
-    [[nodiscard]] SequenceReader& sequences() { return sequences_; }
+    [[nodiscard]] upstream::SequenceReader& sequences() { return sequences_; }
 
     [[nodiscard]] telemetry::Log& log() { return log_; }
 
@@ -158,12 +167,11 @@ private:
     Reports reports_;
     runtime::Loop loop_;
     runtime::TaskGroup tasks_;
-    runtime::Event attempt_free_;
     upstream::SharedReadBuffer read_buffer_;
     upstream::SystemEntropy entropy_;
     upstream::TlsContexts tls_;
     upstream::LoopShared shared_;
-    SequenceReader sequences_;
+    upstream::SequenceReader sequences_;
     Random random_;
     core::Intake intake_;
     std::uint64_t message_room_;  // the rest of the intake is for gap and state records
@@ -180,6 +188,7 @@ private:
     Instant turn_now_{};
     WallTime turn_wall_now_{};
     std::uint32_t attempts_ = 0;
+    AttemptQueue attempts_waiting_;
     bool stopping_ = false;
     void finish_when_empty();
 

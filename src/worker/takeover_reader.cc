@@ -26,9 +26,10 @@ TakeoverReader::~TakeoverReader() {
 
 runtime::Task<std::shared_ptr<TakeoverReader::Points>> TakeoverReader::read_sink(SessionId session, Instant deadline) {
     auto points = std::make_shared<Points>(control_);
-    files_.post([this, points, session] {
+    files_.post([this, points, session]() mutable {
         auto cursors = sink_.resume_points(session);
-        control_.post([points, cursors = std::move(cursors)]() mutable {
+        // Moved on, since it ends on the control loop, where its event lives.
+        control_.post([points = std::move(points), cursors = std::move(cursors)]() mutable {
             points->cursors = std::move(cursors);
             points->done = true;
             points->answered.notify();
@@ -51,7 +52,11 @@ runtime::Task<std::optional<core::TakeoverRead>> TakeoverReader::read(SessionId 
     core::TakeoverRead read;
     for (const auto& page : *pages) {
         for (const auto& entry : page.entries) {
-            read.cursors.insert_or_assign(entry.id, entry.cursor);
+            // A page that a connection has left keeps what it knew of it.
+            const auto [known, fresh] = read.cursors.try_emplace(entry.id, entry.cursor);
+            if (!fresh && core::further(entry.cursor, known->second)) {
+                known->second = entry.cursor;
+            }
         }
     }
     if (!points->done || !points->cursors) {
@@ -62,7 +67,7 @@ runtime::Task<std::optional<core::TakeoverRead>> TakeoverReader::read(SessionId 
     for (const auto& known : *points->cursors) {
         auto& cursor = read.cursors[known.connection];
         if (core::further(known.cursor, cursor)) {
-            const auto revision = cursor.spec_revision;
+            const auto revision = cursor.epoch == known.cursor.epoch ? cursor.spec_revision : 0;
             cursor = known.cursor;
             cursor.spec_revision = revision;
         }

@@ -138,6 +138,8 @@ std::vector<const runtime::Loop*> Worker::loops() const {
     return all;
 }
 
-std::size_t Worker::peers() const { return impl_->control.engine().active_peers(); }
+std::size_t Worker::peers() const {
+    return impl_->control.engine().active_peers();
+}
 
 }  // namespace longhold::worker

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <thread>
 #include <map>
 
 #include "../test_support.h"
@@ -51,7 +52,7 @@ private:
         open_ndjson_sink({.directory = directory, .fsync_every = 1ms, .rotate_bytes = 20'000}, files, clock, *log);
     for (std::uint64_t seq = 1; sink.has_value(); seq += 3) {
         while (teller.pending > 50) {
-            ::usleep(100);
+            std::this_thread::yield();
         }
         ++teller.pending;
         (*sink)->submit(owner.data("c", seq, 3), teller);

@@ -66,10 +66,18 @@ struct Message {
     bool binary = false;
 };
 
+// How far an attempt has come, in this order; a stage that an attempt has no need of is left out.
+enum class Stage : std::uint8_t { resolving, connecting, connected, secured };
+
 // Who takes what arrives. Every call may use the connection (send, close, abort), but must not destroy it.
 class Receiver {
 public:
     virtual ~Receiver() = default;
+
+    // Of an attempt before on_open(). `detail`: the name looked up, the address, or TLS version, cipher and
+    // whether the certificate was verified; valid during the call.
+    virtual void on_stage(Stage /*stage*/, std::string_view /*detail*/) {}
+
     // The server answered 101.
     virtual void on_open() = 0;
     // False: this message is taken, but no further one is given, and nothing is read, until resume_reading().

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sequence_reader.h"
-
+#include <longhold/upstream/sequence_reader.h>
 #include <simdjson.h>
 
 #include <cstring>
 
-namespace longhold::worker {
+namespace longhold::upstream {
 
 struct SequenceReader::Impl {
     simdjson::ondemand::parser parser;
@@ -50,4 +49,4 @@ SequenceValue SequenceReader::read(std::string_view message, const std::string& 
     return {token, false};
 }
 
-}  // namespace longhold::worker
+}  // namespace longhold::upstream

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace longhold::worker {
+namespace longhold::upstream {
 
 struct SequenceValue {
     std::string_view text;  // empty: the message has none; valid until the next read()
@@ -29,4 +29,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace longhold::worker
+}  // namespace longhold::upstream
