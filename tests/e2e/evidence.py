@@ -36,13 +36,15 @@ def judge(fleet, oracle, heads, events=()):
 
 
 def wait_delivered(fleet, mock, names, events=()):
-    """Waits until everything that the upstream has made by now is in the sink, once. Returns those heads."""
+    """Waits until everything that the upstream has made by now, and something of each, is in the sink. Those heads."""
+    fleets.wait_for("the upstream has sent something to each", fleets.PATIENCE, lambda: all(
+        any(socket["sent"] for socket in mock.feed(name)["sockets"]) for name in names))
     heads = heads_of(mock.oracle(), names)
     figures = {}
 
     def nothing_lost():
         figures.update(judge(fleet, mock.oracle(), heads, events)[0])
-        return figures["lost"] == 0
+        return figures["lost"] == 0 and figures["delivered"] > 0
 
     fleets.wait_for(lambda: f"everything up to now is delivered: {figures}", fleets.PATIENCE, nothing_lost, every=0.1)
     return heads
