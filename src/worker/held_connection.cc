@@ -364,9 +364,6 @@ bool HeldConnection::on_message(upstream::Message message) {
     if (!decision.notes.empty()) {
         write_notes(decision.notes);
     }
-    if (decision.redelivered) {
-        io_.metrics().duplicates.add();
-    }
     switch (decision.action) {
         case core::Action::deliver:
             delivered_data_ = true;
@@ -411,11 +408,6 @@ void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::str
     ++in_flight_;
     bytes_in_flight_ += seq.size() + body.size();
     tracker_.sent(ordinal_, stream, seq, now);
-    auto& metrics = io_.metrics();
-    (kind == sink::RecordKind::data  ? metrics.data_records
-     : kind == sink::RecordKind::gap ? metrics.gap_records
-                                     : metrics.state_records)
-        .add();
     io_.append(*rights_, header, seq, body);
 }
 

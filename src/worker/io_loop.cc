@@ -4,6 +4,7 @@
 #include <longhold/base/invariant.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "held_connection.h"
@@ -231,6 +232,9 @@ void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery 
         held->records_returned(records[i].ordinal, records[end - 1].ordinal, bytes, delivery == sink::Delivery::durable);
         i = end;
     }
+    if (delivery == sink::Delivery::durable) {
+        count(records);
+    }
     pending_records_.fetch_sub(records.size(), std::memory_order_relaxed);
     const bool resume = intake_.returned(batch->bytes());
     pending_bytes_.store(intake_.bytes(), std::memory_order_relaxed);
@@ -243,6 +247,16 @@ void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery 
         resume_readers();
     }
     finish_when_empty();
+}
+
+void IoLoop::count(const std::vector<sink::RecordHeader>& records) {
+    std::array<std::uint64_t, 3> of_kind{};
+    for (const auto& record : records) {
+        ++of_kind.at(static_cast<std::size_t>(record.kind));
+    }
+    metrics_.data_records.add(of_kind[static_cast<std::size_t>(sink::RecordKind::data)]);
+    metrics_.gap_records.add(of_kind[static_cast<std::size_t>(sink::RecordKind::gap)]);
+    metrics_.state_records.add(of_kind[static_cast<std::size_t>(sink::RecordKind::state)]);
 }
 
 void IoLoop::note_pending() {

@@ -157,6 +157,7 @@ private:
     void hand_over();
     void take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery);
     void resume_readers();
+    void count(const std::vector<sink::RecordHeader>& records);
     void note_pending();
     [[nodiscard]] HeldConnection* find(const ConnectionId& connection, Epoch epoch);
 
