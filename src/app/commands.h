@@ -10,6 +10,7 @@ namespace longhold::app {
 [[nodiscard]] Registry transfer_commands();    // connection import export
 [[nodiscard]] Registry config_commands();      // check explain
 [[nodiscard]] Registry profile_commands();     // list show
+[[nodiscard]] Registry store_commands();       // init check migrate dump
 [[nodiscard]] Registry mock_commands();        // mock-upstream
 [[nodiscard]] Registry quickstart_commands();  // quickstart
 [[nodiscard]] Registry serve_commands();       // serve
