@@ -20,7 +20,7 @@ import tempfile
 import time
 import unittest
 
-BINARY = os.environ.get("LONGHOLD_BIN", "build/dev/bin/longhold")
+BINARY = os.environ.get("LONGHOLD_BIN", str(pathlib.Path(__file__).parents[2] / "build/dev/bin/longhold"))
 # Against slow builds: fewer connections, one round each, and time bounds of the product are not judged.
 SHORT = bool(os.environ.get("LONGHOLD_E2E_SHORT"))
 LEASE = 2.0

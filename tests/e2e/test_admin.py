@@ -60,7 +60,7 @@ class Admin(fleet.FleetTest):
         self.assertNotIn("very-own-name", text)
         self.assertEqual(worker.metric("longhold_held"), 1)
         self.assertEqual(worker.metric("longhold_connections", '{phase="open"}'), 1)
-        self.assertGreater(worker.metric("longhold_records_total", '{kind="data"}'), 0)
+        wait_for("records are acknowledged", PATIENCE, lambda: worker.metric("longhold_records_total", '{kind="data"}') > 0)
         self.assertEqual(worker.metric("longhold_sink_stuck"), 0)
 
     def test_a_reload_takes_all_or_nothing(self):
@@ -69,6 +69,7 @@ class Admin(fleet.FleetTest):
         settings.write_text('[log]\nlevel = "info"\n')
         self.fleet.environment["LONGHOLD_CONFIG"] = str(settings)
         worker = self.fleet.worker("w1")
+        del self.fleet.environment["LONGHOLD_CONFIG"]
         self.fleet.put_feeds(mock, ["a"])
         mock.wait_live(["a"])
 
