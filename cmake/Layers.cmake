@@ -40,6 +40,8 @@ function(longhold_layer_test name)
     endif()
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
     add_executable(${name}_test ${arg_SOURCES})
+    # Tests are compiled for the compiler's time, whatever the preset; what they test is not.
+    target_compile_options(${name}_test PRIVATE -O0)
     target_link_libraries(${name}_test PRIVATE longhold_flags longhold::${name} ${arg_LIBRARIES} GTest::gtest_main GTest::gmock)
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()

@@ -91,43 +91,5 @@ INSTANTIATE_TEST_SUITE_P(
         LoadCase{"no_time", 10, 100ms, 0, {.handover = 0s}, 10, false}),
     [](const auto& test) { return std::string{test.param.name}; });
 
-TEST(DrainPlan, CountsAllDeadlinesFromTheSignal) {
-    const auto plan = DrainPlan::from({.balancer_wait = 20s, .requests = 15s, .grace = 67s});
-    ASSERT_TRUE(plan) << plan.error();
-    EXPECT_EQ(plan->deadline(DrainStep::balancer_wait), 20s);
-    EXPECT_EQ(plan->deadline(DrainStep::requests), 35s);
-    EXPECT_EQ(plan->deadline(DrainStep::handover), 55s);
-    EXPECT_EQ(plan->deadline(DrainStep::flush), 60s);
-    EXPECT_EQ(plan->total(), 62s);
-    EXPECT_EQ(plan->step_at(0s), DrainStep::balancer_wait);
-    EXPECT_EQ(plan->step_at(20s), DrainStep::requests);
-    EXPECT_EQ(plan->step_at(61s), DrainStep::close);
-    EXPECT_EQ(plan->step_at(62s), std::nullopt);
-}
-
-TEST(DrainPlan, LeavesOutStepsWithoutTime) {
-    EXPECT_EQ(DrainPlan::from({})->step_at(0s), DrainStep::handover);
-}
-
-TEST(DrainPlan, MustFitIntoTheGrace) {
-    EXPECT_TRUE(DrainPlan::from({.grace = 32s}));
-    EXPECT_EQ(DrainPlan::from({.grace = 30s}).error(),
-              "drain: handover 20s + flush 5s + close 2s + 5s to exit is 32s, but drain.grace is 30s; give the process "
-              "more time to stop, or shorten a step");
-    EXPECT_EQ(DrainPlan::from({.flush = -1s}).error(), "drain.flush is below zero");
-}
-
-TEST(DrainPlan, SkipsWaitsButNotFlushesAtASecondSignal) {
-    const auto plan = DrainPlan::from({.balancer_wait = 20s, .requests = 15s}).value();
-    const auto early = plan.without_waits(3s);
-    EXPECT_EQ(early.step_at(3s), DrainStep::handover);
-    EXPECT_EQ(early.deadline(DrainStep::handover), 23s);
-    EXPECT_EQ(early.deadline(DrainStep::flush), 28s);
-    EXPECT_EQ(early.total(), 30s);
-    const auto late = plan.without_waits(50s);
-    EXPECT_EQ(late.deadline(DrainStep::handover), plan.deadline(DrainStep::handover));
-    EXPECT_EQ(late.total(), plan.total());
-}
-
 }  // namespace
 }  // namespace longhold::core

@@ -19,6 +19,9 @@ struct Overloaded : Functions... {
 constexpr Duration purge_every = std::chrono::minutes{10};
 constexpr std::uint32_t purge_limit = 1'000;
 
+// What a drain's order may wait for; without an answer a connection counts as having nothing to flush.
+constexpr Duration order_within = std::chrono::milliseconds{200};
+
 }  // namespace
 
 Control::Control(const WorkerOptions& options, const WorkerParts& parts, std::vector<std::unique_ptr<IoLoop>>& loops)
@@ -219,6 +222,7 @@ void Control::loop_stuck(std::uint32_t number) {
     parts_.log.error("an I/O loop does not turn any more: its connections are released", {{"loop", number}});
     parts_.metrics.counter("longhold_stuck_loops_total").add();
     parts_.metrics.gauge("longhold_degraded", {{"mode", "loop_stuck"}}).set(1);
+    parts_.metrics.counter("longhold_stuck_loops_total").add();
     if (rights_) {
         // Before anything is released: what the loop still does when it turns again is refused, and then ended.
         rights_->per_loop[number]->revoke();
@@ -351,6 +355,29 @@ runtime::Task<bool> Control::gather_cursors(Instant deadline) {
     }
     const bool gathered = co_await wait_until([gathering] { return gathering->waiting == 0; }, deadline);
     co_return gathered;
+}
+
+runtime::Task<> Control::hand_over(Instant deadline) {
+    struct Gathering {
+        std::size_t waiting = 0;
+        std::map<ConnectionId, std::uint64_t> pending;
+    };
+    const auto gathering = std::make_shared<Gathering>();
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        if (stuck_[i]) {
+            continue;
+        }
+        ++gathering->waiting;
+        loops_[i]->gather_pending([this, gathering](std::map<ConnectionId, std::uint64_t> pending) {
+            parts_.control.post([this, gathering, pending = std::move(pending)]() mutable {
+                --gathering->waiting;
+                gathering->pending.merge(pending);
+                progressed();
+            });
+        });
+    }
+    co_await wait_until([gathering] { return gathering->waiting == 0; }, clock_.now() + order_within);
+    step(core::HandOver{.budget = deadline - clock_.now(), .pending_bytes = gathering->pending});
 }
 
 runtime::Task<> Control::keep_tombstones_few() {

@@ -53,6 +53,9 @@ public:
     // Takes the cursors that moved from all loops, and writes them.
     [[nodiscard]] runtime::Task<bool> checkpoint(Instant deadline);
 
+    // Orders everything to be closed and released; what each connection has to flush decides the order.
+    [[nodiscard]] runtime::Task<> hand_over(Instant deadline);
+
     [[nodiscard]] bool drained() const { return drained_; }
 
     [[nodiscard]] const std::optional<bool>& session_ended() const { return session_ended_; }

@@ -364,9 +364,6 @@ bool HeldConnection::on_message(upstream::Message message) {
     if (!decision.notes.empty()) {
         write_notes(decision.notes);
     }
-    if (decision.redelivered) {
-        io_.metrics().duplicates.add();
-    }
     switch (decision.action) {
         case core::Action::deliver:
             delivered_data_ = true;
@@ -409,12 +406,8 @@ void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::str
                               .binary = binary,
                               .seq_is_text = seq_is_text};
     ++in_flight_;
+    bytes_in_flight_ += seq.size() + body.size();
     tracker_.sent(ordinal_, stream, seq, now);
-    auto& metrics = io_.metrics();
-    (kind == sink::RecordKind::data  ? metrics.data_records
-     : kind == sink::RecordKind::gap ? metrics.gap_records
-                                     : metrics.state_records)
-        .add();
     io_.append(*rights_, header, seq, body);
 }
 
@@ -455,8 +448,9 @@ runtime::Task<> HeldConnection::flush() {
     }
 }
 
-void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, bool durable) {
+void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, bool durable) {
     in_flight_ -= last - first + 1;
+    bytes_in_flight_ -= bytes;
     if (durable) {
         tracker_.acked(first, last);
     }

@@ -46,10 +46,13 @@ public:
     // The place among the dials that it waited for.
     void grant_attempt();
     // Records of this connection have come back from the sink.
-    void records_returned(std::uint64_t first, std::uint64_t last, bool durable);
+    void records_returned(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, bool durable);
 
     // The cursor, when it has moved since the last call.
     [[nodiscard]] std::optional<core::Cursor> take_moved_cursor();
+
+    // Of records that have not come back.
+    [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
 
     [[nodiscard]] const ConnectionId& id() const { return origin_.connection; }
 
@@ -109,6 +112,7 @@ private:
     bool renew_ = false;    // dial again at once: a restart to be replayed, or a new spec
     core::CloseReason close_reason_ = core::CloseReason::stopped;
     std::uint64_t ordinal_ = 0;
+    std::uint64_t bytes_in_flight_ = 0;
     std::uint64_t in_flight_ = 0;      // records that have not come back
     std::uint64_t cursor_told_ = 0;    // ordinal of the last cursor given to the checkpointer
     std::uint64_t revision_told_ = 0;  // and its spec revision

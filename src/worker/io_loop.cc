@@ -4,6 +4,7 @@
 #include <longhold/base/invariant.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "held_connection.h"
@@ -125,6 +126,16 @@ void IoLoop::gather(std::function<void(std::vector<MovedCursor>)> take) {
     });
 }
 
+void IoLoop::gather_pending(std::function<void(std::map<ConnectionId, std::uint64_t>)> take) {
+    loop_.post([this, take = std::move(take)] {
+        std::map<ConnectionId, std::uint64_t> pending;
+        for (const auto& [id, held] : current_) {
+            pending.emplace(id, held->bytes_in_flight());
+        }
+        take(std::move(pending));
+    });
+}
+
 void IoLoop::stop() {
     loop_.post([this] {
         stopping_ = true;
@@ -211,13 +222,18 @@ void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery 
     // Runs of one connection's records are told together.
     const auto& records = batch->records();
     for (std::size_t i = 0; i < records.size();) {
-        std::size_t end = i + 1;
+        std::size_t end = i;
+        std::uint64_t bytes = 0;
         while (end < records.size() && records[end].origin == records[i].origin) {
+            bytes += records[end].seq_size + records[end].body_size;
             ++end;
         }
         auto* const held = static_cast<HeldConnection*>(records[i].origin->context);
-        held->records_returned(records[i].ordinal, records[end - 1].ordinal, delivery == sink::Delivery::durable);
+        held->records_returned(records[i].ordinal, records[end - 1].ordinal, bytes, delivery == sink::Delivery::durable);
         i = end;
+    }
+    if (delivery == sink::Delivery::durable) {
+        count(records);
     }
     pending_records_.fetch_sub(records.size(), std::memory_order_relaxed);
     const bool resume = intake_.returned(batch->bytes());
@@ -231,6 +247,16 @@ void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery 
         resume_readers();
     }
     finish_when_empty();
+}
+
+void IoLoop::count(const std::vector<sink::RecordHeader>& records) {
+    std::array<std::uint64_t, 3> of_kind{};
+    for (const auto& record : records) {
+        ++of_kind.at(static_cast<std::size_t>(record.kind));
+    }
+    metrics_.data_records.add(of_kind[static_cast<std::size_t>(sink::RecordKind::data)]);
+    metrics_.gap_records.add(of_kind[static_cast<std::size_t>(sink::RecordKind::gap)]);
+    metrics_.state_records.add(of_kind[static_cast<std::size_t>(sink::RecordKind::state)]);
 }
 
 void IoLoop::note_pending() {

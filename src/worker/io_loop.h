@@ -76,6 +76,8 @@ public:
     void update(core::ConnectionRow row);
     // Calls `take` on this loop's thread with the cursors that have moved since the last time.
     void gather(std::function<void(std::vector<MovedCursor>)> take);
+    // Calls `take` on this loop's thread with the bytes of each connection that the sink has not given back.
+    void gather_pending(std::function<void(std::map<ConnectionId, std::uint64_t>)> take);
     // Stops every task and, when all batches are back, ends the thread.
     void stop();
 
@@ -155,6 +157,7 @@ private:
     void hand_over();
     void take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery);
     void resume_readers();
+    void count(const std::vector<sink::RecordHeader>& records);
     void note_pending();
     [[nodiscard]] HeldConnection* find(const ConnectionId& connection, Epoch epoch);
 

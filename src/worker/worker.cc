@@ -82,7 +82,7 @@ void Worker::begin_drain() {
 
 runtime::Task<std::size_t> Worker::hand_over(Instant deadline) {
     Control& control = impl_->control;
-    control.step(core::HandOver{});
+    co_await control.hand_over(deadline);
     const bool drained = co_await control.wait_until([&control] { return control.drained(); }, deadline);
     co_return drained ? 0 : control.engine().held() + control.engine().releases_pending();
 }

@@ -62,7 +62,6 @@ void Engine::run_parts(Turn& turn) {
     }
     holdings_.tick(own_, turn);
     if (handing_over_) {
-        holdings_.hand_over(turn);  // what was won after the order to hand over
         if (holdings_.empty() && orphans_.claims_pending() == 0 && !std::exchange(drained_told_, true)) {
             turn.emit(Drained{});
         }
@@ -115,9 +114,10 @@ void Engine::take(const BeginDrain& /*event*/, Turn& turn) {
     own_.begin_drain(turn);
 }
 
-void Engine::take(const HandOver& /*event*/, Turn& /*turn*/) {
+void Engine::take(const HandOver& event, Turn& /*turn*/) {
     invariant(own_.draining(), "a hand-over follows the beginning of a drain");
     handing_over_ = true;
+    holdings_.hand_over(event);
 }
 
 void Engine::take(const EndSession& /*event*/, Turn& turn) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/core/holdings.h>
 
+#include <longhold/core/drain_order.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,12 @@ namespace {
 
 // How often one release is sent before it is left to fencing.
 constexpr std::uint32_t release_attempts_max = 5;
+
+// A drain is not slowed down below this, however much time it has: each connection costs a worker that is about to go.
+constexpr std::uint32_t at_once_min = 64;
+
+// What one handover takes beyond its flush: closing handshake, ack, release.
+constexpr Duration cost_of_one = std::chrono::milliseconds{400};
 
 }  // namespace
 
@@ -32,6 +40,7 @@ void Holdings::tick(OwnSession& own, Turn& turn) {
         poll_at_ = turn.now + turn.jittered(turn.config.owned_every);
         turn.call(ListOwned{own.id(), ConnectionId{}});
     }
+    close_next(turn);
     if (turn.now < release_at_) {
         return;
     }
@@ -189,13 +198,41 @@ void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, c
     }
 }
 
-void Holdings::hand_over(Turn& turn) {
-    for (auto& [id, held] : held_) {
-        close(held, CloseReason::drain, turn);
+void Holdings::hand_over(const HandOver& order) {
+    std::vector<HeldConnection> all;
+    for (const auto& [id, held] : held_) {
+        const auto pending = order.pending_bytes.find(id);
+        all.push_back(HeldConnection{.id = id,
+                                     .desired = held.row.desired,
+                                     .pending_bytes = pending == order.pending_bytes.end() ? 0 : pending->second,
+                                     .stability = held.row.stability,
+                                     .cost = cost_of_one});
+    }
+    const DrainOrder drain = drain_order(all, DrainBudget{.handover = order.budget, .concurrency_min = at_once_min});
+    at_once_ = drain.concurrency;
+    for (const std::size_t index : drain.order) {
+        to_hand_over_.push_back(all[index].id);
+    }
+}
+
+void Holdings::close_next(Turn& turn) {
+    if (to_hand_over_.empty()) {
+        return;
+    }
+    auto closing = static_cast<std::uint32_t>(
+        std::ranges::count_if(held_, [](const auto& entry) { return entry.second.closing; }));
+    while (closing < at_once_ && !to_hand_over_.empty()) {
+        const auto held = held_.find(to_hand_over_.front());
+        to_hand_over_.pop_front();
+        if (held != held_.end() && !held->second.closing) {
+            close(held->second, CloseReason::drain, turn);
+            ++closing;
+        }
     }
 }
 
 void Holdings::forget() {
+    to_hand_over_.clear();
     held_.clear();
     releasing_.clear();
     polling_ = false;

@@ -268,8 +268,11 @@ struct AllLoopsStuck {};
 // Take no new connections; heartbeats say DRAINING.
 struct BeginDrain {};
 
-// Close and release everything. Requires BeginDrain before.
-struct HandOver {};
+// Close and release everything, in an order of its own. Requires BeginDrain before.
+struct HandOver {
+    Duration budget = std::chrono::seconds{20};            // for all connections
+    std::map<ConnectionId, std::uint64_t> pending_bytes;  // received and not yet acked; none: nothing
+};
 
 // End the session. Nothing acts under it any more when this is said.
 struct EndSession {};

@@ -9,6 +9,7 @@
 #include <longhold/core/own_session.h>
 #include <longhold/core/turn.h>
 
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -31,8 +32,8 @@ public:
     void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
     [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
 
-    // Closes everything, in the order of `core/drain_order.h`'s caller: all at once, since each is flushed on its own.
-    void hand_over(Turn& turn);
+    // Begins to close everything: the most connections within the budget, some at a time.
+    void hand_over(const HandOver& order);
 
     // The session is gone, and with it all that it held.
     void forget();
@@ -58,11 +59,14 @@ private:
     };
 
     void close(Held& held, CloseReason reason, Turn& turn);
+    void close_next(Turn& turn);
     void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
     void follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
 
     std::map<ConnectionId, Held> held_;
     std::map<ConnectionId, Giving> releasing_;
+    std::deque<ConnectionId> to_hand_over_;  // in order
+    std::uint32_t at_once_ = 0;
     bool polling_ = false;
     Instant poll_at_{};
     Instant release_at_{};
