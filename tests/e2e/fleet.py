@@ -23,7 +23,7 @@ import unittest
 BINARY = os.environ.get("LONGHOLD_BIN", str(pathlib.Path(__file__).parents[2] / "build/dev/bin/longhold"))
 # Against slow builds: fewer connections, one round each, and time bounds of the product are not judged.
 SHORT = bool(os.environ.get("LONGHOLD_E2E_SHORT"))
-LEASE = 2.0
+LEASE = 3.0 if SHORT else 2.0
 # How long a test waits for what has no bound of its own: far beyond what it takes, for loaded machines.
 PATIENCE = 60 if SHORT else 20
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
