@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One I/O thread of a worker hangs: its sockets are reset and its connections go on elsewhere; the rest is not disturbed."""
+"""One I/O thread of a worker hangs: its sockets are reset, its connections go on elsewhere, the rest is undisturbed."""
 import ctypes
 import os
 import pathlib
@@ -51,7 +51,7 @@ class StuckLoop(fleet.FleetTest):
             wait_for("sockets of the hanging thread are replaced", PATIENCE, lambda: self.moved(mock, before))
             mock.wait_live(names)
             moved = self.moved(mock, before)
-            wait_for("livez says that the process should be restarted", PATIENCE, lambda: worker.ask("/livez")[0] == 503)
+            wait_for("livez asks for a restart", PATIENCE, lambda: worker.ask("/livez")[0] == 503)
             self.assertIn("io-0", worker.ask("/livez")[1])
             self.assertEqual(worker.session(), session, "the other thread serves on")
             self.assertLess(len(moved), len(names))
