@@ -296,7 +296,10 @@ TEST_F(ConnectionTest, BoundsItsQueueAndPongsAheadOfIt) {
         EXPECT_EQ(before + after, accepted);
         EXPECT_GT(after, before / 4) << "the pong overtook the queue";
     }};
-    Connection& connection = connect(server, [](auto& options) { options.send_queue_bytes_max = 16U << 20U; });
+    Connection& connection = connect(server, [](auto& options) {
+        options.send_queue_bytes_max = 16U << 20U;
+        options.close_timeout = 60s;  // the close goes out behind the queue
+    });
     const std::string block(64'000, 'x');
     receiver_.when_open = [&] {
         while (connection.send_binary(block)) {
