@@ -255,8 +255,8 @@ void Control::loop_stuck(std::uint32_t number) {
     tasks_.spawn(give_loop_up(number, engine_.session().id()));
 }
 
-// Releases what the loop held. What it had delivered is in the sink, mostly further than the last checkpoint, and of a young
-// connection nowhere else.
+// Releases what the loop held. What it had delivered is in the sink, mostly further than the last checkpoint, and of a
+// young connection nowhere else.
 runtime::Task<> Control::give_loop_up(std::uint32_t number, SessionId session) {
     const auto read = co_await takeovers_.read(session, clock_.now() + sink_read_within);
     if (session_ended_ || engine_.session().id() != session) {
