@@ -257,7 +257,9 @@ TEST_F(ConnectionTest, BoundsTheReceiversStopAndMakesNoVerdictOnLivenessMeanwhil
         options.pong_timeout = 40ms;
     });
     receiver_.when_message = [](const std::string&) { return false; };
+    const Instant start = rig_.clock.now();
     const Ended ended = run();
+    EXPECT_GE(rig_.clock.now() - start, 70ms);
     EXPECT_EQ(ended.reason, EndReason::backpressure);
     EXPECT_THAT(ended.detail, HasSubstr("70ms"));
     EXPECT_THAT(receiver_.messages, ElementsAre("1"));

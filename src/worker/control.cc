@@ -19,8 +19,28 @@ struct Overloaded : Functions... {
 constexpr Duration purge_every = std::chrono::minutes{10};
 constexpr std::uint32_t purge_limit = 1'000;
 
+// How long the sink and the store may take to say how far a stuck loop's connections were.
+constexpr Duration sink_read_within = std::chrono::seconds{1};
+
 // What a drain's order may wait for; without an answer a connection counts as having nothing to flush.
 constexpr Duration order_within = std::chrono::milliseconds{200};
+
+// The further of what a checkpoint and what the sink knows. `opened_with`: the spec revision where neither says it.
+std::optional<core::Cursor> furthest(std::optional<core::Cursor> known, const std::optional<core::TakeoverRead>& read,
+                                     const ConnectionId& connection, std::uint64_t opened_with) {
+    if (!read) {
+        return known;
+    }
+    const auto found = read->cursors.find(connection);
+    if (found == read->cursors.end() || !core::further(found->second, known)) {
+        return known;
+    }
+    core::Cursor cursor = found->second;
+    if (cursor.spec_revision == 0) {
+        cursor.spec_revision = known && known->epoch == cursor.epoch ? known->spec_revision : opened_with;
+    }
+    return cursor;
+}
 
 }  // namespace
 
@@ -183,11 +203,12 @@ void Control::open(core::ConnectionRow row) {
             best = i;
         }
     }
-    const auto [place, fresh] = placed_.try_emplace(row.id, Place{best, row.epoch});
+    const auto [place, fresh] = placed_.try_emplace(row.id, Place{best, row.epoch, row.spec_revision});
     if (fresh) {
         ++placed_count_[best];
     }
     place->second.epoch = row.epoch;
+    place->second.spec_revision = row.spec_revision;
     // A row of this session that is claimed anew does not have what this session knows of it.
     if (auto known = checkpoints_.known(row.id); core::further(known, row.cursor)) {
         row.cursor = std::move(known);
@@ -222,7 +243,6 @@ void Control::loop_stuck(std::uint32_t number) {
     parts_.log.error("an I/O loop does not turn any more: its connections are released", {{"loop", number}});
     parts_.metrics.counter("longhold_stuck_loops_total").add();
     parts_.metrics.gauge("longhold_degraded", {{"mode", "loop_stuck"}}).set(1);
-    parts_.metrics.counter("longhold_stuck_loops_total").add();
     if (rights_) {
         // Before anything is released: what the loop still does when it turns again is refused, and then ended.
         rights_->per_loop[number]->revoke();
@@ -232,13 +252,24 @@ void Control::loop_stuck(std::uint32_t number) {
         step(core::AllLoopsStuck{});
         return;
     }
+    tasks_.spawn(give_loop_up(number, engine_.session().id()));
+}
+
+// Releases what the loop held. What it had delivered is in the sink, mostly further than the last checkpoint, and of a
+// young connection nowhere else.
+runtime::Task<> Control::give_loop_up(std::uint32_t number, SessionId session) {
+    const auto read = co_await takeovers_.read(session, clock_.now() + sink_read_within);
+    if (session_ended_ || engine_.session().id() != session) {
+        co_return;  // the whole session was lost, and its connections with it
+    }
     core::LoopStuck event;
     for (auto place = placed_.begin(); place != placed_.end();) {
         if (place->second.loop != number) {
             ++place;
             continue;
         }
-        event.connections.push_back(core::Closed{place->first, place->second.epoch, checkpoints_.known(place->first)});
+        auto cursor = furthest(checkpoints_.known(place->first), read, place->first, place->second.spec_revision);
+        event.connections.push_back(core::Closed{place->first, place->second.epoch, std::move(cursor)});
         place = placed_.erase(place);
     }
     placed_count_[number] = 0;

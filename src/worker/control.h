@@ -81,6 +81,7 @@ private:
     runtime::Task<> keep_time();
     runtime::Task<> keep_checkpoints();
     runtime::Task<> keep_tombstones_few();
+    runtime::Task<> give_loop_up(std::uint32_t number, SessionId session);
 
     const WorkerOptions& options_;
     const WorkerParts& parts_;
@@ -128,6 +129,7 @@ private:
     struct Place {
         std::uint32_t loop = 0;
         Epoch epoch;
+        std::uint64_t spec_revision = 0;  // with which the epoch was opened
     };
 
     void progressed();

@@ -79,6 +79,12 @@ core::ConnectionEnd end_of(const upstream::Ended& ended) {
     return end;
 }
 
+// What broke, and the beginning of what a server that refused the upgrade said of it.
+std::string detail_of(const upstream::Ended& ended) {
+    constexpr std::size_t shown_max = 200;
+    return ended.body.empty() ? ended.detail : ended.detail + ": " + ended.body.substr(0, shown_max);
+}
+
 }  // namespace
 
 HeldConnection::HeldConnection(IoLoop& io, core::ConnectionRow row, std::shared_ptr<const SessionRights> rights)
@@ -436,7 +442,7 @@ void HeldConnection::log_end(const upstream::Ended& ended) {
     io_.log().warning(open_since_ ? "connection lost" : "dial failed", {{"connection", id()},
                                                                         {"epoch", epoch()},
                                                                         {"reason", upstream::name_of(ended.reason)},
-                                                                        {"detail", ended.detail},
+                                                                        {"detail", detail_of(ended)},
                                                                         {"close_code", ended.close_code},
                                                                         {"http_status", ended.http_status},
                                                                         {"retry_in", wait_}});
