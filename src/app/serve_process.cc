@@ -24,6 +24,7 @@
 #include <list>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "blocking.h"
 #include "serve_options.h"
@@ -36,6 +37,7 @@ using namespace std::chrono_literals;
 constexpr Duration start_step_within = 20s;
 constexpr Duration check_every = 2s;
 constexpr Duration check_within = 2s;
+constexpr Duration write_failure_every = 5s;
 constexpr Duration last_resort_after = 10s;
 
 constexpr int exit_failed = 1;
@@ -59,6 +61,7 @@ struct ServeProcess::Impl {
     runtime::Task<lifecycle::DependencyResult> check_store(Instant deadline);
     runtime::Task<lifecycle::DependencyResult> check_sink(Instant deadline);
     void began();
+    void tell_write_failure(const store::Error& error);
 
     // ---- while it runs
     std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
@@ -105,7 +108,8 @@ struct ServeProcess::Impl {
     bool stopping = false;
     bool failed = false;
     std::unique_ptr<lifecycle::StopSequence> sequence;
-    bool sink_closed = false;
+    std::uint64_t write_failures = 0;  // since the last was told
+    Instant write_failure_told{};
     int exit_code = 0;
 };
 
@@ -246,9 +250,7 @@ void ServeProcess::Impl::add_dependencies() {
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_store(Instant /*deadline*/) {
     store::StoreOptions options{.url = settings.store.url, .ns = settings.store.name_space};
-    options.on_write_failure = [this](const store::Error& error) {
-        log.warning("a write to the store has an unknown outcome", {{"reason", error.detail}});
-    };
+    options.on_write_failure = [this](const store::Error& error) { tell_write_failure(error); };
     auto opened = co_await run_blocking<store::Result<std::unique_ptr<store::Store>>>(
         loop, [this, options] { return store::open_store(options, loop); });
     if (!opened) {
@@ -263,6 +265,16 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_store(Instant /*de
     }
     check_store_handle = std::move(*second);
     co_return lifecycle::StepResult{};
+}
+
+void ServeProcess::Impl::tell_write_failure(const store::Error& error) {
+    ++write_failures;
+    const Instant now = clock.now();
+    if (now >= write_failure_told + write_failure_every) {
+        log.warning("writes to the store have unknown outcomes",
+                    {{"count", std::exchange(write_failures, 0)}, {"last_reason", error.detail}});
+        write_failure_told = now;
+    }
 }
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_sink(Instant /*deadline*/) {
@@ -474,7 +486,6 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadl
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline) {
     const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
-    sink_closed = true;
     const bool kept = co_await worker->checkpoint(deadline);
     if (!written) {
         co_return std::unexpected("the sink did not take everything in time; what it did not is asked for again by the next owner");
