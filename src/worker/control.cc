@@ -222,7 +222,6 @@ void Control::loop_stuck(std::uint32_t number) {
     parts_.log.error("an I/O loop does not turn any more: its connections are released", {{"loop", number}});
     parts_.metrics.counter("longhold_stuck_loops_total").add();
     parts_.metrics.gauge("longhold_degraded", {{"mode", "loop_stuck"}}).set(1);
-    parts_.metrics.counter("longhold_stuck_loops_total").add();
     if (rights_) {
         // Before anything is released: what the loop still does when it turns again is refused, and then ended.
         rights_->per_loop[number]->revoke();
