@@ -33,7 +33,7 @@ namespace longhold::worker::test {
 using namespace std::chrono_literals;
 
 // Waits until `holds`; false when it does not within `longest`.
-[[nodiscard]] bool eventually(const std::function<bool()>& holds, Duration longest = 20s);
+[[nodiscard]] bool eventually(const std::function<bool()>& holds, Duration longest = 10s);
 
 // A record as the sink saw it.
 struct Seen {
