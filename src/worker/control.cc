@@ -25,9 +25,9 @@ constexpr Duration sink_read_within = std::chrono::seconds{1};
 // What a drain's order may wait for; without an answer a connection counts as having nothing to flush.
 constexpr Duration order_within = std::chrono::milliseconds{200};
 
-// The further of what a checkpoint and what the sink knows. `opened_with`: the spec revision where neither says it.
+// The further of what a checkpoint and what the sink knows.
 std::optional<core::Cursor> furthest(std::optional<core::Cursor> known, const std::optional<core::TakeoverRead>& read,
-                                     const ConnectionId& connection, std::uint64_t opened_with) {
+                                     const ConnectionId& connection) {
     if (!read) {
         return known;
     }
@@ -36,8 +36,8 @@ std::optional<core::Cursor> furthest(std::optional<core::Cursor> known, const st
         return known;
     }
     core::Cursor cursor = found->second;
-    if (cursor.spec_revision == 0) {
-        cursor.spec_revision = known && known->epoch == cursor.epoch ? known->spec_revision : opened_with;
+    if (cursor.sequence_id == 0 && known && known->epoch == cursor.epoch) {
+        cursor.sequence_id = known->sequence_id;
     }
     return cursor;
 }
@@ -94,6 +94,7 @@ void Control::carry_out(core::Command command) {
         Overloaded{
             [&](core::Call& what) {
                 note_beat(what.request);
+                add_known_cursors(what.request);
                 tasks_.spawn(call(std::move(what)));
             },
             [&](const core::ExtendRight& what) { extend_right(what); },
@@ -108,7 +109,7 @@ void Control::carry_out(core::Command command) {
                 placed_count_.assign(loops_.size(), 0);
                 beat_sent_.reset();
             },
-            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row)); },
+            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row), what.held_before); },
             [&](const core::CloseConnection& what) {
                 loop_of(what.connection).close(what.connection, what.epoch, what.reason);
             },
@@ -131,6 +132,21 @@ void Control::carry_out(core::Command command) {
             },
             [&](const core::Notice& what) { tell(what); }},
         command);
+}
+
+// A row of this session that is claimed anew does not have what this session knows of it: the claim writes it there.
+void Control::add_known_cursors(core::Request& request) const {
+    auto* const claims = std::get_if<core::Claims>(&request);
+    if (claims == nullptr) {
+        return;
+    }
+    for (auto& claim : claims->items) {
+        if (claim.owner_expected.is(claim.session)) {
+            if (auto known = checkpoints_.known(claim.connection); core::further(known, claim.cursor)) {
+                claim.cursor = std::move(known);
+            }
+        }
+    }
 }
 
 void Control::note_beat(const core::Request& request) {
@@ -195,7 +211,7 @@ void Control::stop_watching() {
     }
 }
 
-void Control::open(core::ConnectionRow row) {
+void Control::open(core::ConnectionRow row, bool held_before) {
     // The loop with the fewest connections, among those that turn.
     std::uint32_t best = 0;
     for (std::uint32_t i = 1; i < loops_.size(); ++i) {
@@ -203,17 +219,12 @@ void Control::open(core::ConnectionRow row) {
             best = i;
         }
     }
-    const auto [place, fresh] = placed_.try_emplace(row.id, Place{best, row.epoch, row.spec_revision});
+    const auto [place, fresh] = placed_.try_emplace(row.id, Place{best, row.epoch});
     if (fresh) {
         ++placed_count_[best];
     }
     place->second.epoch = row.epoch;
-    place->second.spec_revision = row.spec_revision;
-    // A row of this session that is claimed anew does not have what this session knows of it.
-    if (auto known = checkpoints_.known(row.id); core::further(known, row.cursor)) {
-        row.cursor = std::move(known);
-    }
-    loops_[place->second.loop]->open(std::move(row), rights_);
+    loops_[place->second.loop]->open(std::move(row), held_before, rights_);
 }
 
 IoLoop& Control::loop_of(const ConnectionId& connection) {
@@ -268,7 +279,7 @@ runtime::Task<> Control::give_loop_up(std::uint32_t number, SessionId session) {
             ++place;
             continue;
         }
-        auto cursor = furthest(checkpoints_.known(place->first), read, place->first, place->second.spec_revision);
+        auto cursor = furthest(checkpoints_.known(place->first), read, place->first);
         event.connections.push_back(core::Closed{place->first, place->second.epoch, std::move(cursor)});
         place = placed_.erase(place);
     }

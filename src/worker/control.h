@@ -69,7 +69,8 @@ public:
 
 private:
     void carry_out(core::Command command);
-    void open(core::ConnectionRow row);
+    void open(core::ConnectionRow row, bool held_before);
+    void add_known_cursors(core::Request& request) const;
     void note_beat(const core::Request& request);
     void extend_right(const core::ExtendRight& command);
     void watch_right();
@@ -129,7 +130,6 @@ private:
     struct Place {
         std::uint32_t loop = 0;
         Epoch epoch;
-        std::uint64_t spec_revision = 0;  // with which the epoch was opened
     };
 
     void progressed();
