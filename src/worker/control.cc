@@ -331,6 +331,8 @@ void Control::tell(const core::Notice& notice) {
 
 runtime::Task<> Control::call(core::Call call) {
     const Instant began = clock_.now();
+    // A task begins within the step that spawns it, and a store may answer at once: the step ends first.
+    co_await runtime::yield(parts_.control);
     core::Answer answer = co_await calls_.perform(std::move(call.request), began + call.timeout);
     step(core::Answered{call.id, std::move(answer)});
 }

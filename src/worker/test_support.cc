@@ -51,7 +51,8 @@ void FakeSink::give_back(std::vector<Waiting> items, bool discarded) {
                                          .kind = record.kind,
                                          .binary = record.binary,
                                          .seq = std::string{item.batch->seq(record)},
-                                         .body = std::string{item.batch->body(record)}});
+                                         .body = std::string{item.batch->body(record)},
+                                         .at = clock_.now()});
                 }
             } else {
                 delivery = sink::Delivery::revoked;

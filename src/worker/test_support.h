@@ -46,6 +46,7 @@ struct Seen {
     bool binary = false;
     std::string seq;
     std::string body;
+    Instant at{};
 };
 
 // A sink in memory. Batches whose right has ended come back revoked, and what they carry is not seen; the others are
