@@ -84,13 +84,19 @@ void FakeSink::hold() {
 }
 
 void FakeSink::release() {
-    std::vector<Waiting> items;
-    {
-        const std::lock_guard lock{mutex_};
-        holding_ = false;
-        items.swap(waiting_);
+    // What is submitted meanwhile waits behind what has waited, so that the order stays.
+    for (;;) {
+        std::vector<Waiting> items;
+        {
+            const std::lock_guard lock{mutex_};
+            items.swap(waiting_);
+            holding_ = !items.empty();
+        }
+        if (items.empty()) {
+            return;
+        }
+        give_back(std::move(items), false);
     }
-    give_back(std::move(items), false);
 }
 
 void FakeSink::discard() {
