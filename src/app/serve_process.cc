@@ -481,12 +481,18 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadl
     if (left > 0) {
         co_return std::unexpected(std::to_string(left) + " connections are not handed over; they are left to fencing");
     }
+    if (worker->status().session_state == "fencing") {
+        co_return std::unexpected("the session was lost meanwhile; what it still held is left to fencing");
+    }
     co_return lifecycle::StepResult{};
 }
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline) {
     const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
-    const bool kept = co_await worker->checkpoint(deadline);
+    bool kept = true;
+    if (worker->status().session_state == "draining") {  // a session past its deadline writes nothing more
+        kept = co_await worker->checkpoint(std::min(deadline, clock.now() + settings.drain.flush));
+    }
     if (!written) {
         co_return std::unexpected("the sink did not take everything in time; what it did not is asked for again by the next owner");
     }
