@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 
 #include "console.h"
 
@@ -15,8 +16,14 @@ public:
     std::string input;                // what read_all() gives
     std::deque<std::string> answers;  // what read_line() gives
     bool terminal = false;
+    std::function<void()> on_write;  // called after each write(), where set
 
-    void write(std::string_view text) override { output += text; }
+    void write(std::string_view text) override {
+        output += text;
+        if (on_write) {
+            on_write();
+        }
+    }
 
     void write_error(std::string_view text) override { errors += text; }
 

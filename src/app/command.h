@@ -78,7 +78,8 @@ struct Context {
 struct Command {
     std::string path;  // "connection put"
     std::string summary;
-    std::string examples;  // lines of shell
+    std::string examples;   // lines of shell
+    std::string details{};  // more of the help, after the examples
     std::vector<PositionalSpec> positionals{};
     std::vector<OptionSpec> options{};
     std::function<ExitCode(const Arguments& arguments, Context& context)> run;

@@ -134,6 +134,7 @@ void Parser::add(const Command& command) {
     for (std::string line; std::getline(lines, line);) {
         footer += "  " + line + "\n";
     }
+    footer += command.details.empty() ? "" : "\n" + command.details + "\n";
     footer.pop_back();
     bound.app->footer(footer);
     for (const PositionalSpec& positional : command.positionals) {

@@ -6,6 +6,7 @@
 #include <longhold/config/names.h>
 
 #include "connection_rows.h"
+#include "spec_sets.h"
 
 namespace longhold::app {
 namespace {
@@ -30,29 +31,17 @@ std::optional<std::string> spec_document(const Arguments& arguments, Context& co
     }
     const auto more = arguments.all("set");
     sets.insert(sets.end(), more.begin(), more.end());
-    for (const auto& set : sets) {
-        const auto equals = set.find('=');
-        if (equals == std::string::npos) {
-            print_problem(context.console, {.what = "\"" + set + "\" sets nothing: it has no \"=\"",
-                                            .where = "--set",
-                                            .remedy = "write it like --set sequence.field=/seq"});
-            return std::nullopt;
-        }
-        auto next =
-            config::spec_with(json, std::string_view{set}.substr(0, equals), std::string_view{set}.substr(equals + 1));
-        if (!next) {
-            print_problem(context.console, next.error());
-            return std::nullopt;
-        }
-        json = std::move(*next);
+    auto document = spec_with_sets(std::move(json), sets, context);
+    if (!document) {
+        return std::nullopt;
     }
-    if (json.empty()) {
+    if (document->empty()) {
         print_problem(context.console, {.what = "nothing says where to connect to",
                                         .where = "command line",
                                         .remedy = "give --url wss://… or --spec FILE"});
         return std::nullopt;
     }
-    return json;
+    return document;
 }
 
 // The verb for the store; nothing after printing what is wrong.

@@ -19,6 +19,9 @@ Registry all_commands() {
     append(registry, connection_commands());
     append(registry, transfer_commands());
     append(registry, profile_commands());
+    append(registry, profile_try_commands());
+    append(registry, store_commands());
+    append(registry, mock_commands());
     append(registry, config_commands());
     append(registry, completion_commands(registry));
     return registry;

@@ -22,7 +22,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <list>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "blocking.h"
 #include "serve_options.h"
@@ -35,6 +37,7 @@ using namespace std::chrono_literals;
 constexpr Duration start_step_within = 20s;
 constexpr Duration check_every = 2s;
 constexpr Duration check_within = 2s;
+constexpr Duration write_failure_every = 5s;
 constexpr Duration last_resort_after = 10s;
 
 constexpr int exit_failed = 1;
@@ -43,17 +46,22 @@ constexpr int exit_usage = 2;
 }  // namespace
 
 struct ServeProcess::Impl {
+    using Started = std::expected<void, lifecycle::StartFailure>;
+
     Impl(config::Settings loaded, config::ProfileSet loaded_profiles, Reload reload_settings, const Context& context);
 
     // ---- start
     void add_dependencies();
     runtime::Task<> serve();
+    runtime::Task<> run_start_steps(std::optional<Started>& started);
+    runtime::Task<std::optional<Started>> start();
     runtime::Task<lifecycle::StepResult> open_store(Instant deadline);
     runtime::Task<lifecycle::StepResult> open_sink(Instant deadline);
     runtime::Task<lifecycle::StepResult> join(Instant deadline);
     runtime::Task<lifecycle::DependencyResult> check_store(Instant deadline);
     runtime::Task<lifecycle::DependencyResult> check_sink(Instant deadline);
     void began();
+    void tell_write_failure(const store::Error& error);
 
     // ---- while it runs
     std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
@@ -95,11 +103,13 @@ struct ServeProcess::Impl {
     runtime::TaskGroup background{loop};
     std::unique_ptr<runtime::Signals> signals;
 
-    runtime::Event stop_wanted{loop};
+    runtime::Event stop_wanted{loop};  // told also when the start is over
+    bool start_over = false;
     bool stopping = false;
     bool failed = false;
     std::unique_ptr<lifecycle::StopSequence> sequence;
-    bool sink_closed = false;
+    std::uint64_t write_failures = 0;  // since the last was told
+    Instant write_failure_told{};
     int exit_code = 0;
 };
 
@@ -173,16 +183,12 @@ int ServeProcess::run() {
 
 runtime::Task<> ServeProcess::Impl::serve() {
     add_dependencies();
-    std::vector<lifecycle::StartStep> steps;
-    steps.push_back({"store", start_step_within, [this](Instant deadline) { return open_store(deadline); }});
-    steps.push_back({"sink", start_step_within, [this](Instant deadline) { return open_sink(deadline); }});
-    steps.push_back({"session", start_step_within, [this](Instant deadline) { return join(deadline); }});
-    const auto started = co_await lifecycle::run_start(loop, log, std::move(steps), [this] { began(); });
-    if (!started) {
-        log.error("cannot start", {{"step", started.error().step}, {"reason", started.error().reason}});
+    const auto started = co_await start();
+    if (started && !*started) {
+        log.error("cannot start", {{"step", started->error().step}, {"reason", started->error().reason}});
         exit_code = failed ? exit_failed : exit_code == 0 ? exit_failed : exit_code;
     }
-    while (started && !stopping) {
+    while (started && *started && !stopping) {
         co_await stop_wanted.wait();
     }
     const int stopped = co_await stop();
@@ -190,6 +196,39 @@ runtime::Task<> ServeProcess::Impl::serve() {
     log.info("stopped", {{"exit_code", exit_code}});
     signals.reset();
     loop.finish();
+}
+
+// `started` outlives it.
+runtime::Task<> ServeProcess::Impl::run_start_steps(std::optional<Started>& started) {
+    struct Over {
+        runtime::Event& told;
+        bool& over;
+
+        ~Over() {
+            over = true;
+            told.notify();
+        }
+    } const over{stop_wanted, start_over};
+
+    std::vector<lifecycle::StartStep> steps;
+    steps.push_back({"store", start_step_within, [this](Instant deadline) { return open_store(deadline); }});
+    steps.push_back({"sink", start_step_within, [this](Instant deadline) { return open_sink(deadline); }});
+    steps.push_back({"session", start_step_within, [this](Instant deadline) { return join(deadline); }});
+    auto outcome = co_await lifecycle::run_start(loop, log, std::move(steps), [this] { began(); });
+    started = std::move(outcome);
+}
+
+// Nothing when the process was asked to stop before the start was through.
+runtime::Task<std::optional<ServeProcess::Impl::Started>> ServeProcess::Impl::start() {
+    std::optional<Started> started;
+    runtime::TaskGroup group{loop};
+    group.spawn(run_start_steps(started));
+    while (!start_over && !stopping) {
+        co_await stop_wanted.wait();
+    }
+    group.stop();
+    co_await group.join();
+    co_return started;
 }
 
 void ServeProcess::Impl::add_dependencies() {
@@ -211,9 +250,7 @@ void ServeProcess::Impl::add_dependencies() {
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_store(Instant /*deadline*/) {
     store::StoreOptions options{.url = settings.store.url, .ns = settings.store.name_space};
-    options.on_write_failure = [this](const store::Error& error) {
-        log.warning("a write to the store has an unknown outcome", {{"reason", error.detail}});
-    };
+    options.on_write_failure = [this](const store::Error& error) { tell_write_failure(error); };
     auto opened = co_await run_blocking<store::Result<std::unique_ptr<store::Store>>>(
         loop, [this, options] { return store::open_store(options, loop); });
     if (!opened) {
@@ -228,6 +265,16 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_store(Instant /*de
     }
     check_store_handle = std::move(*second);
     co_return lifecycle::StepResult{};
+}
+
+void ServeProcess::Impl::tell_write_failure(const store::Error& error) {
+    ++write_failures;
+    const Instant now = clock.now();
+    if (now >= write_failure_told + write_failure_every) {
+        log.warning("writes to the store have unknown outcomes",
+                    {{"count", std::exchange(write_failures, 0)}, {"last_reason", error.detail}});
+        write_failure_told = now;
+    }
 }
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_sink(Instant /*deadline*/) {
@@ -414,16 +461,18 @@ std::vector<lifecycle::StopStep> ServeProcess::Impl::stop_steps() {
     if (!worker) {
         return steps;
     }
-    // Peers see that this session drains before it gives anything away, so that the connections go to those who poll for them.
+    // Peers see that this session drains before it gives anything away, so that the connections go to those who poll
+    // for them.
     const Duration seen = worker->peers() > 0 ? settings.lease.heartbeat_every + 200ms : Duration::zero();
-    steps.push_back({{.name = "balancer_wait", .budget = std::max(settings.drain.balancer_wait, seen), .is_wait = true},
-                     [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> {
-                         return wait_until(loop, deadline);
-                     }});
+    steps.push_back(
+        {{.name = "balancer_wait", .budget = std::max(settings.drain.balancer_wait, seen), .is_wait = true},
+         [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> { return wait_until(loop, deadline); }});
     steps.push_back({{.name = "handover", .budget = settings.drain.handover, .needs_session = true},
                      [this](Instant deadline) { return hand_over(deadline); }});
-    steps.push_back({{.name = "flush", .budget = settings.drain.flush}, [this](Instant deadline) { return flush(deadline); }});
-    steps.push_back({{.name = "close", .budget = settings.drain.close}, [this](Instant deadline) { return leave(deadline); }});
+    steps.push_back(
+        {{.name = "flush", .budget = settings.drain.flush}, [this](Instant deadline) { return flush(deadline); }});
+    steps.push_back(
+        {{.name = "close", .budget = settings.drain.close}, [this](Instant deadline) { return leave(deadline); }});
     return steps;
 }
 
@@ -437,7 +486,6 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadl
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline) {
     const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
-    sink_closed = true;
     const bool kept = co_await worker->checkpoint(deadline);
     if (!written) {
         co_return std::unexpected("the sink did not take everything in time; what it did not is asked for again by the next owner");
@@ -449,7 +497,8 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline)
 }
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::leave(Instant deadline) {
-    const bool left = co_await worker->leave(deadline - 200ms);
+    // What earlier steps left over is not spent here: a store that takes no writes would only hold the process up.
+    const bool left = co_await worker->leave(std::min(deadline, clock.now() + settings.drain.close) - 200ms);
     co_await worker->stop();
     if (!left && !failed) {
         co_return std::unexpected("the session could not be ended in the store; it is left to fencing");

@@ -16,8 +16,8 @@ constexpr Duration mark_distance_min = std::chrono::milliseconds{10};
 
 }  // namespace
 
-CursorTracker::CursorTracker(std::uint64_t spec_revision, Epoch epoch, std::optional<Cursor> resume_point)
-    : spec_revision_(spec_revision), epoch_(epoch), resume_point_(std::move(resume_point)) {
+CursorTracker::CursorTracker(std::uint64_t sequence_id, Epoch epoch, std::optional<Cursor> resume_point)
+    : sequence_id_(sequence_id), epoch_(epoch), resume_point_(std::move(resume_point)) {
     if (resume_point_) {
         stream_ = resume_point_->stream;
         value_text_ = resume_point_->value;
@@ -184,7 +184,7 @@ std::optional<Cursor> CursorTracker::cursor() const {
         return resume_point_;
     }
     Cursor cursor{
-        .spec_revision = spec_revision_, .epoch = epoch_, .ordinal = acked_, .stream = stream_, .value = std::string{}};
+        .sequence_id = sequence_id_, .epoch = epoch_, .ordinal = acked_, .stream = stream_, .value = std::string{}};
     if (value_kind_ == Kind::number) {
         cursor.value = std::to_string(value_number_);
     } else if (value_kind_ == Kind::text) {

@@ -11,7 +11,7 @@
 namespace longhold::core {
 
 void PrintTo(const Cursor& cursor, std::ostream* out) {
-    *out << cursor.spec_revision << '/' << cursor.epoch.value << '/' << cursor.ordinal << '/' << cursor.stream << '/'
+    *out << cursor.sequence_id << '/' << cursor.epoch.value << '/' << cursor.ordinal << '/' << cursor.stream << '/'
          << cursor.value;
 }
 
@@ -26,10 +26,10 @@ Instant at(Duration since_start) {
 }
 
 Cursor cursor_of(std::uint64_t ordinal, std::uint32_t stream, std::string value) {
-    return {.spec_revision = 7, .epoch = Epoch{3}, .ordinal = ordinal, .stream = stream, .value = std::move(value)};
+    return {.sequence_id = 7, .epoch = Epoch{3}, .ordinal = ordinal, .stream = stream, .value = std::move(value)};
 }
 
-const Cursor former{.spec_revision = 6, .epoch = Epoch{2}, .ordinal = 900, .stream = 4, .value = "900"};
+const Cursor former{.sequence_id = 6, .epoch = Epoch{2}, .ordinal = 900, .stream = 4, .value = "900"};
 
 TEST(SequenceNumber, IsOnlyWhatANumberWouldBeWrittenAs) {
     EXPECT_EQ(sequence_number("0"), 0U);

@@ -16,7 +16,7 @@ TEST(Note, NamesTheEndsOfAGapThatAreKnown) {
 
 TEST(Note, OfAClaimNamesItsResumePoint) {
     EXPECT_EQ(claimed_note(1, std::nullopt).members, R"("reason":"claimed","resume":null)");
-    const Cursor cursor{.spec_revision = 4, .epoch = Epoch{2}, .ordinal = 9, .stream = 3, .value = "7\\"};
+    const Cursor cursor{.sequence_id = 4, .epoch = Epoch{2}, .ordinal = 9, .stream = 3, .value = "7\\"};
     const auto note = claimed_note(3, cursor);
     EXPECT_EQ(note.members, R"("reason":"claimed","resume":{"epoch":2,"ordinal":9,"stream":3,"value":"7\\"})");
     EXPECT_EQ(note.kind, NoteKind::state);

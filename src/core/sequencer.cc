@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/base/invariant.h>
 #include <longhold/core/sequence_number.h>
+#include <longhold/base/hash.h>
 #include <longhold/core/sequencer.h>
 
 #include <algorithm>
@@ -12,6 +13,11 @@ namespace {
 constexpr std::uint32_t replay_rest = 100;
 
 }  // namespace
+
+std::uint64_t sequence_id(const SequenceIdentity& identity) {
+    constexpr std::uint64_t mask = (std::uint64_t{1} << 53U) - 1;  // what every JSON reader keeps exactly
+    return std::max<std::uint64_t>(stable_hash(identity.sequence_field, stable_hash(identity.url)) & mask, 1);
+}
 
 bool incompatible(const SequenceIdentity& before, const SequenceIdentity& after) {
     return before != after;

@@ -71,7 +71,10 @@ TEST_F(MockUpstreamTest, CarriesAHighRateOnOneSocket) {
     TestClient client{port()};
     client.upgrade("/feed/a");
     const Instant begun = clock_.now();
-    for (std::uint64_t seq = 1; seq <= 50'000; ++seq) {
+    // Some may have become due between the request and its answer; without a cursor they are not sent.
+    const std::uint64_t first = client.read_seq();
+    ASSERT_GE(first, 1U);
+    for (std::uint64_t seq = first + 1; seq <= first + 50'000; ++seq) {
         ASSERT_EQ(client.read_seq(), seq);
     }
     EXPECT_GE(clock_.now() - begun, 450ms) << "messages do not come before they are due";
@@ -106,7 +109,8 @@ TEST_F(MockUpstreamTest, OracleKnowsIntervalsPortsAndWhatWasSent) {
     start({.rate = 200});
     TestClient first{port()};
     first.upgrade("/feed/a");
-    ASSERT_EQ(first.read_seq(), 1U);
+    const std::uint64_t begun = first.read_seq();
+    ASSERT_GE(begun, 1U);
     EXPECT_EQ(oracle("a", "/live"), 1);
     EXPECT_EQ(oracle("a", "/sockets/0/closed_at_us"), -1);
     EXPECT_EQ(oracle("a", "/sockets/0/cursor"), -1);
@@ -114,8 +118,8 @@ TEST_F(MockUpstreamTest, OracleKnowsIntervalsPortsAndWhatWasSent) {
     first.finish_sending();
     ASSERT_TRUE(eventually("a", "/sockets/0/how", "eof"));
     TestClient second{port()};
-    second.upgrade("/feed/a?cursor=1");
-    ASSERT_EQ(second.read_seq(), 2U);
+    second.upgrade("/feed/a?cursor=" + std::to_string(begun));
+    ASSERT_EQ(second.read_seq(), begun + 1);
     second.close(true);
     ASSERT_TRUE(eventually("a", "/sockets/1/how", "reset"));
     EXPECT_EQ(oracle("a", "/live_max"), 1);
@@ -123,7 +127,7 @@ TEST_F(MockUpstreamTest, OracleKnowsIntervalsPortsAndWhatWasSent) {
     EXPECT_LE(oracle("a", "/sockets/0/opened_at_us"), oracle("a", "/sockets/0/closed_at_us"));
     EXPECT_LE(oracle("a", "/sockets/0/closed_at_us"), oracle("a", "/sockets/1/opened_at_us"));
     const auto first_sent = oracle("a", "/sockets/1/sent/0/first");
-    EXPECT_EQ(first_sent, 2);
+    EXPECT_EQ(first_sent, static_cast<std::int64_t>(begun) + 1);
     EXPECT_EQ(oracle("a", "/sockets/1/sent/0/last") - first_sent + 1, oracle("a", "/sockets/1/sent/0/count"));
 }
 

@@ -255,9 +255,9 @@ TEST_P(SinkContract, ResumePointsAreTheLastRecordsWritten) {
     }
     ASSERT_EQ(cursors.size(), 2U);
     EXPECT_EQ(cursors["a"],
-              (core::Cursor{.spec_revision = 0, .epoch = Epoch{1}, .ordinal = 6, .stream = 1, .value = "104"}));
+              (core::Cursor{.sequence_id = 0, .epoch = Epoch{1}, .ordinal = 6, .stream = 1, .value = "104"}));
     EXPECT_EQ(cursors["b"],
-              (core::Cursor{.spec_revision = 0, .epoch = Epoch{4}, .ordinal = 4, .stream = 1, .value = "22"}));
+              (core::Cursor{.sequence_id = 0, .epoch = Epoch{4}, .ordinal = 4, .stream = 1, .value = "22"}));
 }
 
 TEST_P(SinkContract, AnUnknownSessionHasNoResumePoints) {

@@ -21,7 +21,7 @@ core::SessionRow session_row(const std::string& id) {
 }
 
 core::Cursor cursor_at(std::uint64_t epoch, std::uint64_t ordinal, const std::string& value) {
-    return {.spec_revision = 1, .epoch = Epoch{epoch}, .ordinal = ordinal, .stream = 2, .value = value};
+    return {.sequence_id = 1, .epoch = Epoch{epoch}, .ordinal = ordinal, .stream = 2, .value = value};
 }
 
 core::Claim claim_of(const core::ConnectionRow& row, const std::string& session, const std::string& attempt) {

@@ -46,7 +46,7 @@ void write(JsonWriter& writer, const std::optional<core::Cursor>& cursor) {
         return;
     }
     writer.begin_object();
-    writer.key("spec_revision").value(cursor->spec_revision);
+    writer.key("sequence_id").value(cursor->sequence_id);
     writer.key("epoch").value(cursor->epoch.value);
     writer.key("ordinal").value(cursor->ordinal);
     writer.key("stream").value(cursor->stream);

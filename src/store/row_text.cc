@@ -40,7 +40,7 @@ std::optional<core::CursorEntry> entry_from(simdjson::dom::element element) {
     std::string_view id;
     std::string_view value;
     std::uint64_t stream = 0;
-    if (!elements.take(id) || !elements.take(entry.cursor.spec_revision) || !elements.take(entry.cursor.epoch.value) ||
+    if (!elements.take(id) || !elements.take(entry.cursor.sequence_id) || !elements.take(entry.cursor.epoch.value) ||
         !elements.take(entry.cursor.ordinal) || !elements.take(stream) || !elements.take(value) ||
         stream > UINT32_MAX) {
         return std::nullopt;
@@ -90,7 +90,7 @@ std::string entries_text(const std::vector<core::CursorEntry>& entries) {
     writer.begin_array();
     for (const core::CursorEntry& entry : entries) {
         const core::Cursor& cursor = entry.cursor;
-        writer.begin_array().value(std::string_view{entry.id.text()}).value(cursor.spec_revision);
+        writer.begin_array().value(std::string_view{entry.id.text()}).value(cursor.sequence_id);
         writer.value(cursor.epoch.value).value(cursor.ordinal).value(cursor.stream);
         writer.value(std::string_view{cursor.value}).end_array();
     }

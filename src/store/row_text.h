@@ -20,7 +20,7 @@ namespace longhold::store {
 
 // An object of texts, keys in order.
 [[nodiscard]] std::string labels_text(const core::Labels& labels);
-// An array of [id, spec_revision, epoch, ordinal, stream, value]. Readers ignore what follows these six.
+// An array of [id, sequence_id, epoch, ordinal, stream, value]. Readers ignore what follows these six.
 [[nodiscard]] std::string entries_text(const std::vector<core::CursorEntry>& entries);
 
 // Whether `text` is one valid JSON document.

@@ -257,7 +257,9 @@ TEST_F(ConnectionTest, BoundsTheReceiversStopAndMakesNoVerdictOnLivenessMeanwhil
         options.pong_timeout = 40ms;
     });
     receiver_.when_message = [](const std::string&) { return false; };
+    const Instant start = rig_.clock.now();
     const Ended ended = run();
+    EXPECT_GE(rig_.clock.now() - start, 70ms);
     EXPECT_EQ(ended.reason, EndReason::backpressure);
     EXPECT_THAT(ended.detail, HasSubstr("70ms"));
     EXPECT_THAT(receiver_.messages, ElementsAre("1"));
@@ -296,7 +298,10 @@ TEST_F(ConnectionTest, BoundsItsQueueAndPongsAheadOfIt) {
         EXPECT_EQ(before + after, accepted);
         EXPECT_GT(after, before / 4) << "the pong overtook the queue";
     }};
-    Connection& connection = connect(server, [](auto& options) { options.send_queue_bytes_max = 16U << 20U; });
+    Connection& connection = connect(server, [](auto& options) {
+        options.send_queue_bytes_max = 16U << 20U;
+        options.close_timeout = 60s;  // the close goes out behind the queue
+    });
     const std::string block(64'000, 'x');
     receiver_.when_open = [&] {
         while (connection.send_binary(block)) {

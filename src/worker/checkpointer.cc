@@ -31,9 +31,7 @@ void Checkpointer::moved(const ConnectionId& connection, const core::Cursor& cur
     }
     Page& page = pages_[place->second];
     const auto [entry, fresh] = page.entries.try_emplace(connection, cursor);
-    const bool same_place = cursor.epoch == entry->second.epoch && cursor.ordinal == entry->second.ordinal;
-    const bool newer_spec = same_place && cursor.spec_revision > entry->second.spec_revision;
-    if (!fresh && !newer_spec && !core::further(cursor, entry->second)) {
+    if (!fresh && !core::further(cursor, entry->second)) {
         return;
     }
     entry->second = cursor;

@@ -26,7 +26,7 @@ protected:
     static ConnectionId id(int number) { return ConnectionId{"c" + std::to_string(1000 + number)}; }
 
     static core::Cursor cursor(std::uint64_t ordinal, std::uint64_t revision = 1) {
-        return {.spec_revision = revision,
+        return {.sequence_id = revision,
                 .epoch = Epoch{1},
                 .ordinal = ordinal,
                 .stream = 1,
@@ -87,14 +87,6 @@ TEST_F(CheckpointerTest, ACursorThatIsNotFurtherChangesNothing) {
     points_.moved(id(1), cursor(5));
     ASSERT_TRUE(write());
     EXPECT_EQ(writes(), 1U);
-}
-
-TEST_F(CheckpointerTest, TheSamePlaceUnderANewerSpecIsWritten) {
-    points_.moved(id(1), cursor(5, 1));
-    ASSERT_TRUE(write());
-    points_.moved(id(1), cursor(5, 2));
-    ASSERT_TRUE(write());
-    EXPECT_EQ(stored(session_).at(id(1)).spec_revision, 2U);
 }
 
 TEST_F(CheckpointerTest, AForgottenConnectionLeavesItsPageAndItsPlace) {

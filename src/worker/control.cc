@@ -19,8 +19,28 @@ struct Overloaded : Functions... {
 constexpr Duration purge_every = std::chrono::minutes{10};
 constexpr std::uint32_t purge_limit = 1'000;
 
+// How long the sink and the store may take to say how far a stuck loop's connections were.
+constexpr Duration sink_read_within = std::chrono::seconds{1};
+
 // What a drain's order may wait for; without an answer a connection counts as having nothing to flush.
 constexpr Duration order_within = std::chrono::milliseconds{200};
+
+// The further of what a checkpoint and what the sink knows.
+std::optional<core::Cursor> furthest(std::optional<core::Cursor> known, const std::optional<core::TakeoverRead>& read,
+                                     const ConnectionId& connection) {
+    if (!read) {
+        return known;
+    }
+    const auto found = read->cursors.find(connection);
+    if (found == read->cursors.end() || !core::further(found->second, known)) {
+        return known;
+    }
+    core::Cursor cursor = found->second;
+    if (cursor.sequence_id == 0 && known && known->epoch == cursor.epoch) {
+        cursor.sequence_id = known->sequence_id;
+    }
+    return cursor;
+}
 
 }  // namespace
 
@@ -74,6 +94,7 @@ void Control::carry_out(core::Command command) {
         Overloaded{
             [&](core::Call& what) {
                 note_beat(what.request);
+                add_known_cursors(what.request);
                 tasks_.spawn(call(std::move(what)));
             },
             [&](const core::ExtendRight& what) { extend_right(what); },
@@ -88,7 +109,7 @@ void Control::carry_out(core::Command command) {
                 placed_count_.assign(loops_.size(), 0);
                 beat_sent_.reset();
             },
-            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row)); },
+            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row), what.held_before); },
             [&](const core::CloseConnection& what) {
                 loop_of(what.connection).close(what.connection, what.epoch, what.reason);
             },
@@ -111,6 +132,21 @@ void Control::carry_out(core::Command command) {
             },
             [&](const core::Notice& what) { tell(what); }},
         command);
+}
+
+// A row of this session that is claimed anew does not have what this session knows of it: the claim writes it there.
+void Control::add_known_cursors(core::Request& request) const {
+    auto* const claims = std::get_if<core::Claims>(&request);
+    if (claims == nullptr) {
+        return;
+    }
+    for (auto& claim : claims->items) {
+        if (claim.owner_expected.is(claim.session)) {
+            if (auto known = checkpoints_.known(claim.connection); core::further(known, claim.cursor)) {
+                claim.cursor = std::move(known);
+            }
+        }
+    }
 }
 
 void Control::note_beat(const core::Request& request) {
@@ -175,7 +211,7 @@ void Control::stop_watching() {
     }
 }
 
-void Control::open(core::ConnectionRow row) {
+void Control::open(core::ConnectionRow row, bool held_before) {
     // The loop with the fewest connections, among those that turn.
     std::uint32_t best = 0;
     for (std::uint32_t i = 1; i < loops_.size(); ++i) {
@@ -188,11 +224,7 @@ void Control::open(core::ConnectionRow row) {
         ++placed_count_[best];
     }
     place->second.epoch = row.epoch;
-    // A row of this session that is claimed anew does not have what this session knows of it.
-    if (auto known = checkpoints_.known(row.id); core::further(known, row.cursor)) {
-        row.cursor = std::move(known);
-    }
-    loops_[place->second.loop]->open(std::move(row), rights_);
+    loops_[place->second.loop]->open(std::move(row), held_before, rights_);
 }
 
 IoLoop& Control::loop_of(const ConnectionId& connection) {
@@ -234,13 +266,24 @@ void Control::loop_stuck(std::uint32_t number) {
         step(core::AllLoopsStuck{});
         return;
     }
+    tasks_.spawn(give_loop_up(number, engine_.session().id()));
+}
+
+// Releases what the loop held. What it had delivered is in the sink, mostly further than the last checkpoint, and of a
+// young connection nowhere else.
+runtime::Task<> Control::give_loop_up(std::uint32_t number, SessionId session) {
+    const auto read = co_await takeovers_.read(session, clock_.now() + sink_read_within);
+    if (session_ended_ || engine_.session().id() != session) {
+        co_return;  // the whole session was lost, and its connections with it
+    }
     core::LoopStuck event;
     for (auto place = placed_.begin(); place != placed_.end();) {
         if (place->second.loop != number) {
             ++place;
             continue;
         }
-        event.connections.push_back(core::Closed{place->first, place->second.epoch, checkpoints_.known(place->first)});
+        auto cursor = furthest(checkpoints_.known(place->first), read, place->first);
+        event.connections.push_back(core::Closed{place->first, place->second.epoch, std::move(cursor)});
         place = placed_.erase(place);
     }
     placed_count_[number] = 0;

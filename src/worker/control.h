@@ -69,7 +69,8 @@ public:
 
 private:
     void carry_out(core::Command command);
-    void open(core::ConnectionRow row);
+    void open(core::ConnectionRow row, bool held_before);
+    void add_known_cursors(core::Request& request) const;
     void note_beat(const core::Request& request);
     void extend_right(const core::ExtendRight& command);
     void watch_right();
@@ -81,6 +82,7 @@ private:
     runtime::Task<> keep_time();
     runtime::Task<> keep_checkpoints();
     runtime::Task<> keep_tombstones_few();
+    runtime::Task<> give_loop_up(std::uint32_t number, SessionId session);
 
     const WorkerOptions& options_;
     const WorkerParts& parts_;

@@ -79,14 +79,22 @@ core::ConnectionEnd end_of(const upstream::Ended& ended) {
     return end;
 }
 
+// What broke, and the beginning of what a server that refused the upgrade said of it.
+std::string detail_of(const upstream::Ended& ended) {
+    constexpr std::size_t shown_max = 200;
+    return ended.body.empty() ? ended.detail : ended.detail + ": " + ended.body.substr(0, shown_max);
+}
+
 }  // namespace
 
-HeldConnection::HeldConnection(IoLoop& io, core::ConnectionRow row, std::shared_ptr<const SessionRights> rights)
+HeldConnection::HeldConnection(IoLoop& io, core::ConnectionRow row, bool held_before,
+                               std::shared_ptr<const SessionRights> rights)
     : io_(io),
       row_(std::move(row)),
+      held_before_(held_before),
       rights_(std::move(rights)),
       origin_{.connection = row_.id, .epoch = row_.epoch, .context = this},
-      tracker_(row_.spec_revision, row_.epoch, row_.cursor),
+      tracker_(0, row_.epoch, row_.cursor),
       backoff_(io.options().backoff),
       wake_(io.loop()) {
     gauge(phase_).add(1);
@@ -156,13 +164,13 @@ void HeldConnection::update(core::ConnectionRow row) {
     }
     row.cursor = std::move(row_.cursor);  // what this epoch resumes from was known when it began
     row_ = std::move(row);
-    static_cast<void>(resolve());
-    if (closing_) {
-        return;
+    if (!resolve() || closing_) {
+        return;  // what the open socket was dialled by stays; the next attempt resolves anew
     }
     renew_ = true;
     if (socket_) {
         socket_->close(close_code_done, "connecting anew");
+        socket_->resume_reading();  // one that had stopped would not see the answer
     }
     wake_.notify();
 }
@@ -190,13 +198,10 @@ bool HeldConnection::resolve() {
     unresolved_why_.clear();
     auto identity = identity_of(row_, *resolved);
     if (sequencer_ && core::incompatible(identity_, identity)) {
-        if (resolved_revision_ == row_.spec_revision) {
-            tracker_.set_spec_revision(0);  // the profile changed and not the spec: the cursor is of neither
-        }
         close(core::CloseReason::stopped);  // the next epoch begins a new stream
         return false;
     }
-    tracker_.set_spec_revision(row_.spec_revision);
+    tracker_.set_sequence_id(core::sequence_id(identity));
     if (sequencer_ && !same(sequence_rule_of(resolved_->profile), sequence_rule_of(resolved->profile))) {
         close(core::CloseReason::stopped);  // the stream goes on, but in an epoch that reads it by the new rule
         return false;
@@ -209,8 +214,9 @@ bool HeldConnection::resolve() {
 
 core::SequencerStart HeldConnection::start_of(const core::ConnectionRow& row) const {
     return {.resume_point = row.cursor,
-            .held_before = row.cursor.has_value() || row.epoch > Epoch{1},
-            .spec_changed = row.cursor && row.cursor->spec_revision != row.spec_revision};
+            .held_before = held_before_ || row.cursor.has_value(),
+            .spec_changed = row.cursor && row.cursor->sequence_id != 0 &&
+                            row.cursor->sequence_id != core::sequence_id(identity_)};
 }
 
 runtime::Task<> HeldConnection::run() {
@@ -436,7 +442,7 @@ void HeldConnection::log_end(const upstream::Ended& ended) {
     io_.log().warning(open_since_ ? "connection lost" : "dial failed", {{"connection", id()},
                                                                         {"epoch", epoch()},
                                                                         {"reason", upstream::name_of(ended.reason)},
-                                                                        {"detail", ended.detail},
+                                                                        {"detail", detail_of(ended)},
                                                                         {"close_code", ended.close_code},
                                                                         {"http_status", ended.http_status},
                                                                         {"retry_in", wait_}});
@@ -461,11 +467,10 @@ void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, s
 
 std::optional<core::Cursor> HeldConnection::take_moved_cursor() {
     const std::uint64_t acked = tracker_.ordinal_acked();
-    if (aborted_ || acked == 0 || (acked == cursor_told_ && resolved_revision_ == revision_told_)) {
+    if (aborted_ || acked == 0 || acked == cursor_told_) {
         return std::nullopt;
     }
     cursor_told_ = acked;
-    revision_told_ = resolved_revision_;
     return tracker_.cursor();
 }
 

@@ -28,7 +28,7 @@ namespace longhold::worker {
 
 class HeldConnection final : public upstream::Receiver {
 public:
-    HeldConnection(IoLoop& io, core::ConnectionRow row, std::shared_ptr<const SessionRights> rights);
+    HeldConnection(IoLoop& io, core::ConnectionRow row, bool held_before, std::shared_ptr<const SessionRights> rights);
     ~HeldConnection() override;
     HeldConnection(const HeldConnection&) = delete;
     HeldConnection& operator=(const HeldConnection&) = delete;
@@ -92,6 +92,7 @@ private:
 
     IoLoop& io_;
     core::ConnectionRow row_;
+    bool held_before_;  // it had an owner before this epoch
     std::shared_ptr<const SessionRights> rights_;
     sink::Origin origin_;
     std::optional<config::ResolvedProfile> resolved_;
@@ -115,7 +116,6 @@ private:
     std::uint64_t bytes_in_flight_ = 0;
     std::uint64_t in_flight_ = 0;      // records that have not come back
     std::uint64_t cursor_told_ = 0;    // ordinal of the last cursor given to the checkpointer
-    std::uint64_t revision_told_ = 0;  // and its spec revision
     std::optional<Instant> open_since_;
     bool delivered_data_ = false;  // on the current socket
     Duration wait_{};

@@ -50,7 +50,7 @@ TEST_F(HeldConnectionTest, TheCursorMovesOnlyOverWhatIsAcked) {
     const auto at = moved[0].cursor.ordinal - 1;
     ASSERT_LT(at, records.size());
     EXPECT_EQ(moved[0].cursor.value, records[at].seq);
-    EXPECT_EQ(moved[0].cursor.spec_revision, 1U);
+    EXPECT_NE(moved[0].cursor.sequence_id, 0U) << "a later owner can tell what the value counts";
 }
 
 TEST_F(HeldConnectionTest, ACursorIsToldOnceUntilItMovesAgain) {

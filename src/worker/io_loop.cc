@@ -60,13 +60,13 @@ IoLoop::~IoLoop() {
 // ---- from any thread
 // -------------------------------------------------------------------------------------------------
 
-void IoLoop::open(core::ConnectionRow row, std::shared_ptr<const SessionRights> rights) {
-    loop_.post([this, row = std::move(row), rights = std::move(rights)]() mutable {
+void IoLoop::open(core::ConnectionRow row, bool held_before, std::shared_ptr<const SessionRights> rights) {
+    loop_.post([this, row = std::move(row), held_before, rights = std::move(rights)]() mutable {
         if (stopping_) {
             return;
         }
         const ConnectionId id = row.id;
-        auto connection = std::make_unique<HeldConnection>(*this, std::move(row), std::move(rights));
+        auto connection = std::make_unique<HeldConnection>(*this, std::move(row), held_before, std::move(rights));
         HeldConnection* const address = connection.get();
         connections_.emplace(address, std::move(connection));
         if (const auto former = current_.find(id); former != current_.end()) {

@@ -68,7 +68,7 @@ public:
     ~IoLoop() override;
 
     // ---- from any thread
-    void open(core::ConnectionRow row, std::shared_ptr<const SessionRights> rights);
+    void open(core::ConnectionRow row, bool held_before, std::shared_ptr<const SessionRights> rights);
     void close(ConnectionId connection, Epoch epoch, core::CloseReason reason);
     void abort(ConnectionId connection, Epoch epoch);
     // Resets all connections of a session that may not act any more.

@@ -75,7 +75,10 @@ protected:
                 .epoch = Epoch{epoch}};
     }
 
-    void open(core::ConnectionRow row) { io_->open(std::move(row), rights_); }
+    void open(core::ConnectionRow row) {
+        const bool held_before = row.epoch > Epoch{1};
+        io_->open(std::move(row), held_before, rights_);
+    }
 
     void close(const std::string& id, std::uint64_t epoch = 1, core::CloseReason why = core::CloseReason::drain) {
         io_->close(ConnectionId{id}, Epoch{epoch}, why);

@@ -67,9 +67,9 @@ runtime::Task<std::optional<core::TakeoverRead>> TakeoverReader::read(SessionId 
     for (const auto& known : *points->cursors) {
         auto& cursor = read.cursors[known.connection];
         if (core::further(known.cursor, cursor)) {
-            const auto revision = cursor.epoch == known.cursor.epoch ? cursor.spec_revision : 0;
+            const auto sequence_id = cursor.epoch == known.cursor.epoch ? cursor.sequence_id : 0;
             cursor = known.cursor;
-            cursor.spec_revision = revision;
+            cursor.sequence_id = sequence_id;
         }
     }
     co_return read;

@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 
 core::Cursor cursor(std::uint64_t epoch, std::uint64_t ordinal, std::uint64_t revision) {
-    return {.spec_revision = revision,
+    return {.sequence_id = revision,
             .epoch = Epoch{epoch},
             .ordinal = ordinal,
             .stream = 1,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fleet's run comes to: records of its sink against the oracle, by the definitions of docs/proof-of-quickstart.md."""
+"""What a run comes to: the sink's records against the oracle, as docs/proof-of-quickstart.md defines it."""
 import importlib.machinery
 import importlib.util
 import json
@@ -25,8 +25,8 @@ check_proof = _load_check_proof()
 
 def heads_of(oracle, names):
     """The newest stream of each connection, and how far it got."""
-    return {name: {"stream": oracle["ids"][name]["streams"][-1]["stream"], "seq": oracle["ids"][name]["streams"][-1]["head"]}
-            for name in names}
+    newest = {name: oracle["ids"][name]["streams"][-1] for name in names}
+    return {name: {"stream": stream["stream"], "seq": stream["head"]} for name, stream in newest.items()}
 
 
 def judge(fleet, oracle, heads, events=()):
@@ -51,7 +51,7 @@ def wait_delivered(fleet, mock, names, events=()):
 
 
 def settle(fleet, mock, names, events=()):
-    """Ends a run: all is delivered, the connections are stopped, their sockets closed. (figures, wrong) of the whole."""
+    """Ends a run: all is delivered, the connections are stopped, their sockets closed. (figures, wrong) of it."""
     heads = wait_delivered(fleet, mock, names, events)
     fleet.stop_all(names)
     fleets.wait_for("all sockets are closed", fleets.PATIENCE,
@@ -63,7 +63,7 @@ def settle(fleet, mock, names, events=()):
 
 def milliseconds(spread):
     """Of a recovery time or gap, for people."""
-    return ", ".join(f"{name} {value / 1000:.0f} ms" for name, value in spread.items() if name != "count" and value is not None)
+    return ", ".join(f"{name} {value / 1000:.0f} ms" for name, value in spread.items() if name != "count")
 
 
 def records(fleet, connection=None):

@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import unittest
 BINARY = os.environ.get("LONGHOLD_BIN", str(pathlib.Path(__file__).parents[2] / "build/dev/bin/longhold"))
 # Against slow builds: fewer connections, one round each, and time bounds of the product are not judged.
 SHORT = bool(os.environ.get("LONGHOLD_E2E_SHORT"))
-LEASE = 2.0
+LEASE = 3.0 if SHORT else 2.0
 # How long a test waits for what has no bound of its own: far beyond what it takes, for loaded machines.
 PATIENCE = 60 if SHORT else 20
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -96,6 +97,9 @@ class Process:
     def log(self):
         return self.err.read_text(errors="replace")
 
+    def log_end(self):
+        return f"its log ends:\n{self.log()[-2000:]}"
+
     def running(self):
         return self.popen.poll() is None
 
@@ -107,7 +111,7 @@ class Process:
         try:
             return self.popen.wait(within)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self.name} had not ended within {within} s; its log ends:\n{self.log()[-2000:]}") from None
+            raise AssertionError(f"{self.name} had not ended within {within} s; {self.log_end()}") from None
 
     def kill(self):
         _running.discard(self)
@@ -124,7 +128,7 @@ class Process:
             ended = not self.running()
             match = re.search(pattern, where())
             if not match and ended:
-                raise AssertionError(f"{self.name} ended ({self.popen.returncode}) without {pattern!r}:\n{self.log()[-2000:]}")
+                raise AssertionError(f"{self.name} ended without {pattern!r}; {self.log_end()}")
             return match
 
         return wait_for(lambda: f"{pattern!r} of {self.name}, which says:\n{where()[-2000:]}", within, look)
@@ -148,7 +152,7 @@ class Mock(Process):
 
     def feed(self, name):
         status, body = request(self.port, "GET", f"/oracle/{name}")
-        return json.loads(body) if status == 200 else {"live": 0, "live_max": 0, "refused": 0, "streams": [], "sockets": []}
+        return json.loads(body) if status == 200 else {"live": 0, "live_max": 0, "streams": [], "sockets": []}
 
     def fault(self, name, query):
         status, body = request(self.port, "POST", f"/faults/{name}?{query}")
@@ -201,7 +205,7 @@ class Worker(Process):
             return False
 
     def wait_ready(self, within=PATIENCE):
-        wait_for(lambda: f"{self.name} is ready; its log ends:\n{self.log()[-2000:]}", within, self.ready)
+        wait_for(lambda: f"{self.name} is ready; {self.log_end()}", within, self.ready)
         return self
 
 
@@ -255,6 +259,14 @@ class Fleet:
     def stop_all(self, names):
         for name in names:
             self.do("connection", "stop", name)
+
+    @contextlib.contextmanager
+    def locked_store(self):
+        """Holds the store file's write lock, as another process that works on it would."""
+        with contextlib.closing(sqlite3.connect(self.store, isolation_level=None, timeout=PATIENCE)) as holder:
+            holder.execute("BEGIN EXCLUSIVE")
+            yield
+            holder.execute("ROLLBACK")
 
     def sizes(self, session):
         """Bytes of each file that a session wrote."""

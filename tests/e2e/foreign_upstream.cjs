@@ -2,8 +2,9 @@
 // An upstream that is not ours: the npm package `ws` with a feed that is asked for by message.
 //
 // usage: foreign_upstream.cjs [CERTIFICATE KEY]      with both: TLS
-// A client sends {"subscribe":NAME} and gets {"channel":NAME,"event":{"id":n}} from then on, or sends {"subscribe":NAME,
-// "after":n} and first gets what came after n. Ids of a name count from 1 as soon as it is first asked for, 50 a second.
+// A client sends {"subscribe":NAME} and gets {"channel":NAME,"event":{"id":n}} from then on, or sends
+// {"subscribe":NAME,"after":n} and first gets what came after n. Ids of a name count from 1, 50 a second, from the
+// first request for it on.
 // First line on standard output: the port. Then one JSON object per thing that happened. Commands on standard input:
 // `close CODE` closes all clients, `ping` pings them.
 "use strict";
@@ -22,7 +23,7 @@ const feeds = new Map(); // name → { head, listeners }
 let clients = 0;
 
 function tell(what) {
-  process.stdout.write(JSON.stringify({ at_us: Math.round((performance.timeOrigin + performance.now()) * 1000), ...what }) + "\n");
+  process.stdout.write(JSON.stringify(what) + "\n");
 }
 
 function send(socket, name, id) {

@@ -34,14 +34,15 @@ class Admin(fleet.FleetTest):
         self.fleet.put_feeds(mock, names)
         mock.wait_live(names)
         health = worker.health()
-        self.assertEqual({key: health[key] for key in ("state", "roles", "worker", "live", "ready", "connections", "degraded")},
-                         {"state": "ready", "roles": ["worker"], "worker": "w1", "live": True, "ready": True,
-                          "connections": len(names), "degraded": {}})
+        expected = {"state": "ready", "roles": ["worker"], "worker": "w1", "live": True, "ready": True,
+                    "connections": len(names), "degraded": {}}
+        self.assertEqual({key: health[key] for key in expected}, expected)
         self.assertRegex(health["version"], r"^\d+\.\d+\.\d+")
         self.assertEqual(set(health["pending"]), {"records", "bytes", "oldest_seconds"})
         wait_for("the checks of store and sink have run", PATIENCE, lambda: all(
             each["up"] for each in worker.health()["dependencies"].values()))
-        self.assertEqual({name: each["hard"] for name, each in worker.health()["dependencies"].items()}, {"store": True, "sink": False})
+        hard = {name: each["hard"] for name, each in worker.health()["dependencies"].items()}
+        self.assertEqual(hard, {"store": True, "sink": False})
         self.assertEqual(health["session"], self.fleet.connections()[names[0]]["owner"])
 
     def test_metrics_parse_and_name_no_connection(self):
@@ -60,7 +61,8 @@ class Admin(fleet.FleetTest):
         self.assertNotIn("very-own-name", text)
         self.assertEqual(worker.metric("longhold_held"), 1)
         self.assertEqual(worker.metric("longhold_connections", '{phase="open"}'), 1)
-        wait_for("records are acknowledged", PATIENCE, lambda: worker.metric("longhold_records_total", '{kind="data"}') > 0)
+        wait_for("records are acknowledged", PATIENCE,
+                 lambda: worker.metric("longhold_records_total", '{kind="data"}') > 0)
         self.assertEqual(worker.metric("longhold_sink_stuck"), 0)
 
     def test_a_reload_takes_all_or_nothing(self):

@@ -49,7 +49,8 @@ class BadInput(fleet.FleetTest):
 
     def test_a_file_that_is_not_there_and_a_value_out_of_range(self):
         self.assertIn("missing.toml", self.refused("serve", "--config", "missing.toml"))
-        self.assertIn("lease.heartbeat_every", self.refused("serve", "--set", "lease.duration=2s", "--set", "lease.heartbeat_every=3s"))
+        too_rare = self.refused("serve", "--set", "lease.duration=2s", "--set", "lease.heartbeat_every=3s")
+        self.assertIn("lease.heartbeat_every", too_rare)
         self.assertIn("lease.duration", self.refused("serve", "--set", "lease.duration=6 parsecs"))
 
     def test_a_sink_directory_that_cannot_be_written(self):
@@ -76,7 +77,7 @@ class BadInput(fleet.FleetTest):
 
     def rows(self):
         with sqlite3.connect(self.fleet.store) as database:
-            rows = database.execute("SELECT * FROM connection").fetchall(), database.execute("SELECT * FROM session").fetchall()
+            rows = [database.execute(f"SELECT * FROM {table}").fetchall() for table in ("connection", "session")]
         database.close()
         return rows
 
@@ -93,7 +94,8 @@ class BadInput(fleet.FleetTest):
 
     def test_create_does_not_replace(self):
         self.fleet.do("connection", "put", "mine", "--url", "ws://127.0.0.1:9/first")
-        problem = self.refused("connection", "put", "mine", "--create", "--url", "ws://127.0.0.1:9/second", *self.store(), code=1)
+        again = ("connection", "put", "mine", "--create", "--url", "ws://127.0.0.1:9/second")
+        problem = self.refused(*again, *self.store(), code=1)
         self.assertIn('"mine" exists already', problem)
         self.assertEqual(self.fleet.connections()["mine"]["spec"]["url"], "ws://127.0.0.1:9/first")
 

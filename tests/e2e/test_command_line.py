@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-LONGHOLD = str(pathlib.Path(os.environ.get("LONGHOLD_BINARY_DIR", "build/dev/bin")) / "longhold")
+LONGHOLD = os.environ.get("LONGHOLD_BIN", str(pathlib.Path(__file__).parents[2] / "build/dev/bin/longhold"))
 
 
 def run(*words, **options):
@@ -59,7 +59,8 @@ class CommandLine(unittest.TestCase):
                 continue
             script = run("completion", shell).stdout
             with self.subTest(shell):
-                checked = subprocess.run([shell, "-n"], input=script, text=True, capture_output=True, timeout=60, check=False)
+                checked = subprocess.run([shell, "-n"], input=script, text=True, capture_output=True, timeout=60,
+                                         check=False)
                 self.assertEqual((checked.returncode, checked.stderr), (0, ""))
 
     def completed(self, *words):

@@ -35,14 +35,15 @@ class Crash(fleet.FleetTest):
         evidence.wait_delivered(self.fleet, mock, names)
         victim, held = self.busiest(workers)
         self.assertGreater(len(held), 0)
-        event = {"at_us": now_us(), "kind": "kill", "worker": victim.name, "session": victim.session(), "connections": held}
+        event = {"at_us": now_us(), "kind": "kill", "worker": victim.name, "connections": held}
         victim.signal(signal.SIGKILL)
         self.assertEqual(victim.wait_exit(PATIENCE), -signal.SIGKILL)
         mock.wait_live(names)
         figures, wrong = evidence.settle(self.fleet, mock, names, [event])
         self.assertEqual(wrong, [], figures)
         self.assertEqual(figures["crash_recovery_ms"]["count"], len(held))
-        print(f"    {len(held)} connections: {evidence.milliseconds(figures['crash_recovery_ms'])}; {figures['redelivered']} redelivered")
+        print(f"    {len(held)} connections: {evidence.milliseconds(figures['crash_recovery_ms'])}; "
+              f"{figures['redelivered']} messages redelivered")
         self.assert_bound(figures["crash_recovery_ms"]["max"] / 1e6, lease + RECOVERY_BEYOND_LEASE, "crash recovery")
 
     def test_all_connections_of_a_killed_worker_are_back_within_its_lease(self):
@@ -50,7 +51,8 @@ class Crash(fleet.FleetTest):
 
     @unittest.skipIf(SHORT, "a short run has the short lease only")
     def test_with_the_default_lease_recovery_takes_at_most_seven_and_a_half_seconds(self):
-        self.kill_one(6.0, fleet.names(30), lease__duration="6s", lease__heartbeat_every="2s", sinks__main__checkpoint_every="5s")
+        self.kill_one(6.0, fleet.names(30), lease__duration="6s", lease__heartbeat_every="2s",
+                      sinks__main__checkpoint_every="5s")
 
     def test_a_paused_worker_acts_no_more_when_it_goes_on(self):
         names = fleet.names(12)
@@ -82,7 +84,7 @@ class Crash(fleet.FleetTest):
         self.assertTrue(victim.ready())
         self.assertEqual(victim.metric("longhold_self_fences_total", '{reason="expired"}'), 1)
         figures, wrong = evidence.settle(self.fleet, mock, names)
-        # The upstream saw two sockets while the old one was paused; no promise is made of that. Records are what counts.
+        # The upstream saw two sockets while the old one was paused, of which no promise is made.
         sockets = sum(evidence.check_proof.socket_overlaps(feed) for feed in mock.oracle()["ids"].values())
         self.assertEqual((figures["lost"], figures["unknown"], figures["overlaps"] - sockets), (0, 0, 0), wrong)
         self.assert_nothing_beyond_resume_points(old, held)
@@ -95,7 +97,7 @@ class Crash(fleet.FleetTest):
                        if record["session"] == session and record["connection"] == name)
             later = [point for epoch, point in points[name].items() if epoch > last[0]]
             self.assertTrue(later, f"{name} has a later epoch")
-            self.assertGreaterEqual(min(later), last, f"{name}: a record lies beyond the point that the next epoch resumes from")
+            self.assertGreaterEqual(min(later), last, f"{name}: a record lies beyond the next epoch's resume point")
 
 
 if __name__ == "__main__":

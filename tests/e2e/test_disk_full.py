@@ -17,10 +17,10 @@ FREE = 2 * MIB
 class DiskFull(fleet.FleetTest):
     def mount_small_disk(self):
         self.fleet.messages.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "longhold-e2e", str(self.fleet.messages)],
-                                 capture_output=True, text=True, check=False) if os.geteuid() == 0 else None
-        if mounted is None or mounted.returncode != 0:
-            reason = "this needs root" if mounted is None else mounted.stderr.strip()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "longhold-e2e", str(self.fleet.messages)]
+        mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+        if mounted.returncode != 0:
+            reason = mounted.stderr.strip()
             print(f"    skipped: a tmpfs cannot be mounted here: {reason}")
             raise unittest.SkipTest(f"a tmpfs cannot be mounted here: {reason}")
         self.addCleanup(subprocess.run, ["umount", "--lazy", str(self.fleet.messages)], check=False)

@@ -21,8 +21,8 @@ def has_ws():
 
 class Foreign(fleet.Process):
     def __init__(self, folder, *tls):
-        super().__init__("foreign", ["node", str(HERE / "foreign_upstream.cjs"), *map(str, tls)], folder, stdin=subprocess.PIPE,
-                         env=os.environ | {"NODE_PATH": NODE_PATH})
+        super().__init__("foreign", ["node", str(HERE / "foreign_upstream.cjs"), *map(str, tls)], folder,
+                         stdin=subprocess.PIPE, env=os.environ | {"NODE_PATH": NODE_PATH})
         self.port = int(self.wait_match(r"^(\d+)\n", self.output)[1])
 
     def events(self, kind, path="/stream"):
@@ -43,7 +43,7 @@ class ForeignUpstream(fleet.FleetTest):
     def put(self, name, url, **more):
         spec = {"url": url, "headers": {"X-Token": "{token}"}, "variables": {"token": "t-1"},
                 "open": {"send": []}, "sequence": {"field": "/event/id", "first": 1},
-                "resume": {"message": json.dumps({"subscribe": name, "after": "{cursor}"}).replace('"{cursor}"', "{cursor}")},
+                "resume": {"message": '{"subscribe":"' + name + '","after":{cursor}}'},
                 "liveness": {"ping_every": "300ms", "ping_timeout": "5s"}} | more
         self.fleet.do("connection", "import", "-", stdin=json.dumps({"id": name, "spec": spec}))
 
@@ -52,7 +52,8 @@ class ForeignUpstream(fleet.FleetTest):
         return [record["seq"] for record in evidence.records(self.fleet, name) if record["kind"] == "data"]
 
     def wait_beyond(self, name, count):
-        wait_for(lambda: f"more than {count} records of {name}: {self.ids(name)[-3:]}", PATIENCE, lambda: len(self.ids(name)) > count)
+        wait_for(lambda: f"more than {count} records of {name}: {self.ids(name)[-3:]}", PATIENCE,
+                 lambda: len(self.ids(name)) > count)
 
     def assert_whole(self, name):
         """Every id from the first one on, at least once."""
@@ -76,7 +77,7 @@ class ForeignUpstream(fleet.FleetTest):
         upstream.command("close 1001")
         wait_for("it is connected again", PATIENCE, lambda: len(upstream.events("open")) == 2)
         self.assertEqual([event["code"] for event in upstream.events("close")], [1001])
-        wait_for("it resumes by message", PATIENCE, lambda: '"after":' in upstream.events("message")[-1]["text"].replace(" ", ""))
+        wait_for("it resumes by message", PATIENCE, lambda: '"after":' in upstream.events("message")[-1]["text"])
         self.assertIn("close_code=1001", first.wait_log("connection lost connection=feed .*")[0])
         self.wait_beyond("feed", len(self.ids("feed")) + 20)
         self.assert_whole("feed")
@@ -130,8 +131,8 @@ class ForeignUpstream(fleet.FleetTest):
         openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA")
         openssl("req", *new[:-2], "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
         (folder / "server.ext").write_text("subjectAltName=DNS:localhost\n")
-        openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-                "-extfile", "server.ext", "-out", "server.pem")
+        openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                "-days", "2", "-extfile", "server.ext", "-out", "server.pem")
         return folder / "ca.pem", folder / "server.pem", folder / "server.key"
 
 

@@ -20,7 +20,8 @@ class Lifecycle(fleet.FleetTest):
         self.assertEqual(mock.oracle()["ids"], {}, "nothing that is stopped is dialled")
         starts, stops = [], []
         for number in range(1 if SHORT else 2):
-            starts += self.times("start", mock, names, lambda feed, sockets=number: len(feed["sockets"]) > sockets, "opened_at_us")
+            starts += self.times("start", mock, names, lambda feed, before=number: len(feed["sockets"]) > before,
+                                 "opened_at_us")
             stops += self.times("stop", mock, names, lambda feed: feed["live"] == 0, "closed_at_us")
         self.assert_bound(max(starts), START_WITHIN, f"`connection start` to live, slowest of {len(starts)}")
         self.assert_bound(max(stops), STOP_WITHIN, f"`connection stop` to closed, slowest of {len(stops)}")
@@ -49,7 +50,8 @@ class Lifecycle(fleet.FleetTest):
         self.fleet.do("connection", "delete", "gone", "--yes")
         returned = time.time()
         wait_for("the socket is closed", PATIENCE, lambda: mock.feed("gone")["live"] == 0)
-        self.assert_bound(mock.feed("gone")["sockets"][0]["closed_at_us"] / 1e6 - returned, STOP_WITHIN, "`connection delete` to closed")
+        closed = mock.feed("gone")["sockets"][0]["closed_at_us"]
+        self.assert_bound(closed / 1e6 - returned, STOP_WITHIN, "`connection delete` to closed")
         self.assertEqual(self.fleet.connections(), {})
         got = self.fleet.run("connection", "get", "gone", "--store", self.fleet.settings["store.url"])
         self.assertEqual(got.returncode, 1)
@@ -65,7 +67,8 @@ class Lifecycle(fleet.FleetTest):
         mock.wait_live(["a"])
         evidence.wait_delivered(self.fleet, mock, ["a"])
         self.fleet.put_feeds(mock, ["a"], headers={"X-Changed": "yes"})
-        wait_for("a second socket", PATIENCE, lambda: len(mock.feed("a")["sockets"]) == 2 and mock.feed("a")["live"] == 1)
+        wait_for("a second socket", PATIENCE, lambda: len(mock.feed("a")["sockets"]) == 2)
+        mock.wait_live(["a"])
         first, second = mock.feed("a")["sockets"]
         self.assertEqual(first["how"], "client_close")
         self.assertGreater(int(second["cursor"]), 0, "it resumed by cursor")

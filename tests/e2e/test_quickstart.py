@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quickstart proves what it says, and does not grade itself: check_proof recomputes every figure, and red is possible."""
+"""quickstart proves what it says and does not grade itself: check_proof recomputes all figures; red is possible."""
 import json
 import os
 import pathlib

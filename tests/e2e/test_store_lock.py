@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another process holds the store file's write lock: sockets close by their deadline, nobody exits, nothing is lost."""
-import contextlib
-import sqlite3
 import time
 
 import evidence
@@ -20,24 +18,18 @@ class StoreLock(fleet.FleetTest):
         self.upstream.wait_live(self.names)
         evidence.wait_delivered(self.fleet, self.upstream, self.names)
 
-    @contextlib.contextmanager
-    def locked_store(self):
-        with contextlib.closing(sqlite3.connect(self.fleet.store, isolation_level=None, timeout=PATIENCE)) as holder:
-            holder.execute("BEGIN EXCLUSIVE")
-            yield
-            holder.execute("ROLLBACK")
-
     def sockets(self):
         return {name: self.upstream.feed(name)["sockets"] for name in self.names}
 
     def test_two_leases_of_it_cost_time_and_no_message(self):
         before = {name: len(sockets) for name, sockets in self.sockets().items()}
-        with self.locked_store():
+        with self.fleet.locked_store():
             locked = time.monotonic()
             locked_us = now_us()
             wait_for("all sockets are closed", PATIENCE, lambda: self.upstream.live(self.names) == 0)
             wait_for("two leases have passed", 3 * LEASE, lambda: time.monotonic() - locked > 2 * LEASE)
-            self.assertEqual({name: len(sockets) for name, sockets in self.sockets().items()}, before, "nobody dials without a lease")
+            after = {name: len(sockets) for name, sockets in self.sockets().items()}
+            self.assertEqual(after, before, "nobody dials without a lease")
         unlocked_us = now_us()
         closed = max(sockets[before[name] - 1]["closed_at_us"] for name, sockets in self.sockets().items())
         self.assert_bound((closed - locked_us) / 1e6, LEASE, "lock to the end of the last socket")
@@ -53,13 +45,13 @@ class StoreLock(fleet.FleetTest):
 
     def test_less_than_a_lease_of_it_closes_nothing(self):
         before = self.sockets()
-        with self.locked_store():
+        with self.fleet.locked_store():
             locked = time.monotonic()
             wait_for("half a lease has passed", LEASE, lambda: time.monotonic() - locked > LEASE / 2)
         heads = evidence.wait_delivered(self.fleet, self.upstream, self.names)
         self.assertEqual(len(heads), len(self.names))
         for name, sockets in self.sockets().items():
-            self.assertEqual([socket["opened_at_us"] for socket in sockets], [socket["opened_at_us"] for socket in before[name]], name)
+            self.assertEqual(len(sockets), len(before[name]), name)
             self.assertIsNone(sockets[-1]["closed_at_us"], name)
         figures, wrong = evidence.settle(self.fleet, self.upstream, self.names)
         self.assertEqual(wrong, [], figures)

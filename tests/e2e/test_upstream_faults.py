@@ -43,7 +43,8 @@ class UpstreamFaults(fleet.FleetTest):
         figures, wrong = evidence.settle(self.fleet, mock, ["a"])
         self.assertEqual(wrong, [], figures)
         self.assertEqual(figures["redelivered"], 0)
-        self.assertEqual([line for line in self.lines() if line in set(before)], before, "the old stream's records are untouched")
+        known = set(before)
+        self.assertEqual([line for line in self.lines() if line in known], before, "old records are untouched")
         found = evidence.records(self.fleet, "a")
         self.assertEqual({record["stream"] for record in found}, {1, 2})
         second = [record for record in found if record["stream"] == 2]
@@ -52,7 +53,8 @@ class UpstreamFaults(fleet.FleetTest):
         self.assertEqual([record for record in found if record["kind"] == "gap"], [])
 
     def lines(self):
-        return [line for path in sorted(self.fleet.messages.glob("*.ndjson")) for line in path.read_text().split("\n")[:-1]]
+        paths = sorted(self.fleet.messages.glob("*.ndjson"))
+        return [line for path in paths for line in path.read_text().split("\n")[:-1]]
 
     def test_a_restart_while_nobody_listened_is_a_gap_and_a_new_stream(self):
         mock, _ = self.hold(["a"])
@@ -63,7 +65,8 @@ class UpstreamFaults(fleet.FleetTest):
                  if record["kind"] != "data"]
         self.assertIn(("gap", "sequence_restart", 1), notes, "how far the old numbering went is not known")
         self.assertIn(("state", "sequence_restart", 2), notes)
-        second = [record["seq"] for record in evidence.records(self.fleet, "a") if record["stream"] == 2 and "seq" in record]
+        second = [record["seq"] for record in evidence.records(self.fleet, "a")
+                  if record["stream"] == 2 and "seq" in record]
         self.assertEqual(second, list(range(1, len(second) + 1)), "the new numbering is had from its beginning")
 
     def test_breaches_of_the_protocol_cost_a_reconnect_and_no_message(self):
@@ -93,7 +96,8 @@ class UpstreamFaults(fleet.FleetTest):
         self.assertEqual(wrong, [], figures)
 
     def test_closes_resets_and_trickles_cost_no_message(self):
-        faults = {"closing": "close=1001", "dropped": "drop&times=3&after=5", "one-byte": "one_byte", "unwell": "close=1011&times=2&after=3"}
+        faults = {"closing": "close=1001", "dropped": "drop&times=3&after=5", "one-byte": "one_byte",
+                  "unwell": "close=1011&times=2&after=3"}
         mock, _ = self.hold(list(faults))
         for name, fault in faults.items():
             mock.fault(name, fault)

@@ -12,6 +12,9 @@ began_at=${EPOCHREALTIME//[!0-9]/}
 current_job=
 failures=()
 
+# One clone's objects serve another's: the compiler cache looks at paths below the root as relative ones.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
+
 say() { printf '%s\n' "$*" >&3; }
 exec 3>&1
 

@@ -187,7 +187,7 @@ TEST_F(Held, Rule3ResumesFromTheDeadSessionsCursorPageAndKeepsItInTheClaim) {
     const std::size_t dead = owner(name(0));
     const Epoch epoch = row(name(0)).epoch;
     world->store.pages[world->worker(dead).session][ConnectionId{name(0)}] =
-        Cursor{.spec_revision = 1, .epoch = epoch, .ordinal = 900, .stream = 1, .value = "900"};
+        Cursor{.sequence_id = 1, .epoch = epoch, .ordinal = 900, .stream = 1, .value = "900"};
     world->kill(dead);
     ASSERT_TRUE(run_until([&] { return world->all_held_once(); }, 10s));
     const auto resumed = world->worker(1 - dead).resumed_from.at(ConnectionId{name(0)});
@@ -200,7 +200,7 @@ TEST_F(Held, Rule3APageOfAnotherEpochDoesNotCount) {
     start(2, 4);
     const std::size_t dead = owner(name(0));
     world->store.pages[world->worker(dead).session][ConnectionId{name(0)}] =
-        Cursor{.spec_revision = 1, .epoch = Epoch{0}, .ordinal = 900, .stream = 1, .value = "900"};
+        Cursor{.sequence_id = 1, .epoch = Epoch{0}, .ordinal = 900, .stream = 1, .value = "900"};
     world->kill(dead);
     ASSERT_TRUE(run_until([&] { return world->all_held_once(); }, 10s));
     EXPECT_EQ(row(name(0)).cursor, std::nullopt);

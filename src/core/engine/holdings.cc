@@ -20,8 +20,8 @@ constexpr Duration cost_of_one = std::chrono::milliseconds{400};
 
 }  // namespace
 
-void Holdings::take(const std::vector<ConnectionRow>& won, bool draining, Turn& turn) {
-    for (const auto& row : won) {
+void Holdings::take(const std::vector<Won>& won, bool draining, Turn& turn) {
+    for (const auto& [row, held_before] : won) {
         // A row that is won again while its former epoch is being given away: the newer epoch makes the late Release
         // fail.
         releasing_.erase(row.id);
@@ -30,7 +30,7 @@ void Holdings::take(const std::vector<ConnectionRow>& won, bool draining, Turn& 
             continue;
         }
         held_.insert_or_assign(row.id, Held{.row = row});
-        turn.emit(OpenConnection{row});
+        turn.emit(OpenConnection{row, held_before});
     }
 }
 

@@ -128,6 +128,12 @@ void Orphans::on_unowned(const ListUnowned& asked, const RowsRead* read, const O
 std::size_t Orphans::on_owned_by_final(const RowsRead& read, OwnSession& own, const Peers& peers, Turn& turn) {
     const auto all = candidates(own, peers);
     Placement placement{all, unbound(read.rows.size(), all.size())};
+    // Who frees a row needs no room for it.
+    std::vector<Candidate> roomy = all;
+    for (auto& candidate : roomy) {
+        candidate.load = 0;
+    }
+    const Placement seats{roomy, 0};
     std::size_t found = 0;
     Releases unwanted;
     for (const auto& row : read.rows) {
@@ -137,7 +143,7 @@ std::size_t Orphans::on_owned_by_final(const RowsRead& read, OwnSession& own, co
         ++found;
         if (row.desired == DesiredState::started) {
             nominate(row, own.id(), placement, turn.config.seen_after_fence(), turn);
-        } else if (placement.rank(row.id, own.id()) == 0U) {
+        } else if (const auto first = seats.best(row.id); first && all[*first].id == own.id()) {
             // Nobody will claim it: the dead session's name is taken off the row, as it would have done itself.
             const SessionId owner = row.owner.session_id();
             unwanted.items.push_back(Release{.connection = row.id,
@@ -236,11 +242,8 @@ void Orphans::claim_due(OwnSession& own, const Peers& peers, std::uint32_t room,
                     .session = own.id(),
                     .attempt = own.next_token(),
                     .cursor = peers.takeover_cursor(owner, id, orphan.row.epoch)};
-        if (claim.cursor && claim.cursor->spec_revision == 0) {
-            claim.cursor->spec_revision =
-                orphan.row.cursor ? orphan.row.cursor->spec_revision : orphan.row.spec_revision;
-        }
-        claiming_.emplace(id, claim);
+        // A row that no ownership verb has ever touched has no attempt.
+        claiming_.emplace(id, Claiming{.attempt = claim.attempt, .held_before = !orphan.row.attempt.empty()});
         claims.items.push_back(std::move(claim));
         --room;
         it = orphans_.erase(it);
@@ -279,9 +282,9 @@ void Orphans::on_reread(const GetConnections& asked, const RowsRead* read, Turn&
     }
 }
 
-std::vector<ConnectionRow> Orphans::on_claims(const Claims& claims, const std::vector<Outcome<ConnectionRow>>& outcomes,
+std::vector<Won> Orphans::on_claims(const Claims& claims, const std::vector<Outcome<ConnectionRow>>& outcomes,
                                               const SessionId& own, Turn& turn) {
-    std::vector<ConnectionRow> won;
+    std::vector<Won> won;
     GetConnections read_back;
     for (std::size_t i = 0; i < claims.items.size(); ++i) {
         const Claim& claim = claims.items[i];
@@ -296,10 +299,11 @@ std::vector<ConnectionRow> Orphans::on_claims(const Claims& claims, const std::v
             read_back.ids.push_back(claim.connection);
             continue;
         }
+        const bool held_before = pending->second.held_before;
         claiming_.erase(pending);
         if (outcome.verdict == Verdict::done) {
             turn.note(News::claim_won, claim.session, claim.connection, outcome.row->epoch);
-            won.push_back(*outcome.row);
+            won.push_back(Won{*outcome.row, held_before});
         } else {
             turn.note(News::claim_lost, claim.session, claim.connection);
         }
@@ -314,15 +318,15 @@ bool Orphans::awaits_read_back(const GetConnections& asked) const {
     return std::ranges::any_of(asked.ids, [this](const auto& id) { return claiming_.contains(id); });
 }
 
-std::vector<ConnectionRow> Orphans::on_read_back(const GetConnections& asked, const RowsRead* read,
+std::vector<Won> Orphans::on_read_back(const GetConnections& asked, const RowsRead* read,
                                                  const SessionId& own, Turn& turn) {
-    std::vector<ConnectionRow> won;
+    std::vector<Won> won;
     if (read != nullptr) {
         for (const auto& row : read->rows) {
             const auto pending = claiming_.find(row.id);
             if (pending != claiming_.end() && row.owner.is(own) && row.attempt == pending->second.attempt) {
                 turn.note(News::own_write_found, own, row.id, row.epoch);
-                won.push_back(row);
+                won.push_back(Won{row, pending->second.held_before});
             }
         }
     }

@@ -74,7 +74,7 @@ TEST_F(Reader, ReadsGapsAndStates) {
     EXPECT_EQ(record.kind, RecordKind::state);
     EXPECT_TRUE(record.has_resume);
     EXPECT_EQ(record.resume,
-              (core::Cursor{.spec_revision = 0, .epoch = Epoch{2}, .ordinal = 1042, .stream = 1, .value = "88123"}));
+              (core::Cursor{.sequence_id = 0, .epoch = Epoch{2}, .ordinal = 1042, .stream = 1, .value = "88123"}));
     ASSERT_TRUE(reader->next(record).value());
     EXPECT_TRUE(record.has_resume);
     EXPECT_FALSE(record.resume.has_value());

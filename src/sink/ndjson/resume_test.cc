@@ -38,7 +38,7 @@ protected:
 
     static core::Cursor cursor(std::uint64_t epoch, std::uint64_t ordinal, std::uint32_t stream, std::string value) {
         return {
-            .spec_revision = 0, .epoch = Epoch{epoch}, .ordinal = ordinal, .stream = stream, .value = std::move(value)};
+            .sequence_id = 0, .epoch = Epoch{epoch}, .ordinal = ordinal, .stream = stream, .value = std::move(value)};
     }
 
     test::TempDirectory directory;

@@ -47,7 +47,7 @@ CREATE TABLE connection (
     attempt TEXT NOT NULL,
     phase TEXT NOT NULL,
     offer TEXT NOT NULL,
-    cursor_spec_revision INTEGER,
+    cursor_sequence_id INTEGER,
     cursor_epoch INTEGER,
     cursor_ordinal INTEGER,
     cursor_stream INTEGER,

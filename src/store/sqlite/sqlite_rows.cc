@@ -15,7 +15,7 @@ constexpr std::string_view select_session =
     "generation, version, zone, address FROM session WHERE namespace = ?1 ";
 constexpr std::string_view select_connection =
     "SELECT id, labels, spec, spec_revision, desired_state, owner, epoch, attempt, phase, offer, "
-    "cursor_spec_revision, cursor_epoch, cursor_ordinal, cursor_stream, cursor_value, stability, updated_at_us "
+    "cursor_sequence_id, cursor_epoch, cursor_ordinal, cursor_stream, cursor_value, stability, updated_at_us "
     "FROM connection WHERE namespace = ?1 ";
 constexpr std::string_view select_pages = "SELECT session, number, entries FROM cursor_page WHERE namespace = ?1 ";
 
@@ -29,11 +29,11 @@ constexpr std::string_view save_session =
     "version = ?13, zone = ?14, address = ?15";
 constexpr std::string_view save_connection =
     "INSERT INTO connection (namespace, id, labels, spec, spec_revision, desired_state, owner, epoch, attempt, phase, "
-    "offer, cursor_spec_revision, cursor_epoch, cursor_ordinal, cursor_stream, cursor_value, stability, "
+    "offer, cursor_sequence_id, cursor_epoch, cursor_ordinal, cursor_stream, cursor_value, stability, "
     "updated_at_us) "
     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) "
     "ON CONFLICT (namespace, id) DO UPDATE SET labels = ?3, spec = ?4, spec_revision = ?5, desired_state = ?6, "
-    "owner = ?7, epoch = ?8, attempt = ?9, phase = ?10, offer = ?11, cursor_spec_revision = ?12, cursor_epoch = ?13, "
+    "owner = ?7, epoch = ?8, attempt = ?9, phase = ?10, offer = ?11, cursor_sequence_id = ?12, cursor_epoch = ?13, "
     "cursor_ordinal = ?14, cursor_stream = ?15, cursor_value = ?16, stability = ?17, updated_at_us = ?18";
 constexpr std::string_view save_page =
     "INSERT INTO cursor_page (namespace, session, number, entries) VALUES (?1, ?2, ?3, ?4) "
@@ -70,7 +70,7 @@ std::optional<core::Cursor> cursor_from(const Query& query, int column) {
     if (query.is_null(column + 1)) {
         return std::nullopt;
     }
-    return core::Cursor{.spec_revision = query.number(column),
+    return core::Cursor{.sequence_id = query.number(column),
                         .epoch = Epoch{query.number(column + 1)},
                         .ordinal = query.number(column + 2),
                         .stream = small(query, column + 3),
@@ -292,7 +292,7 @@ Result<void> SqliteRows::save(const core::ConnectionRow& row) {
         return write(nullptr, nullptr, nullptr, nullptr, nullptr);
     }
     const core::Cursor& cursor = *row.cursor;
-    return write(cursor.spec_revision, cursor.epoch.value, cursor.ordinal, cursor.stream, cursor.value);
+    return write(cursor.sequence_id, cursor.epoch.value, cursor.ordinal, cursor.stream, cursor.value);
 }
 
 Result<void> SqliteRows::remove(const ConnectionId& id) {

@@ -27,7 +27,7 @@ namespace longhold::core {
 class CursorTracker {
 public:
     // `resume_point` is the cursor that the claim returned; its epoch is below `epoch`.
-    CursorTracker(std::uint64_t spec_revision, Epoch epoch, std::optional<Cursor> resume_point);
+    CursorTracker(std::uint64_t sequence_id, Epoch epoch, std::optional<Cursor> resume_point);
 
     // Notes a record handed to the sink. Requires ordinals that rise by one from 1. `seq` is empty
     // for a record that has none: it moves the ordinal and not the value. `received_at` never falls.
@@ -37,8 +37,8 @@ public:
     // was acked before is ignored.
     void acked(std::uint64_t first, std::uint64_t last);
 
-    // The spec was changed compatibly: from now on the cursor belongs to this revision of it.
-    void set_spec_revision(std::uint64_t spec_revision) { spec_revision_ = spec_revision; }
+    // What the values count is known now: see core::sequence_id().
+    void set_sequence_id(std::uint64_t sequence_id) { sequence_id_ = sequence_id; }
 
     // The point to resume from: the last record up to which all are acked, with the last sequence
     // value at or before it in its stream; until a record is acked, the resume point.
@@ -100,7 +100,7 @@ private:
     void drop_marks();
     void give_back_memory();
 
-    std::uint64_t spec_revision_;
+    std::uint64_t sequence_id_;
     Epoch epoch_;
     std::optional<Cursor> resume_point_;  // until the first ack
 

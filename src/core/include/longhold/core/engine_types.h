@@ -131,7 +131,7 @@ struct RowsRead {
 };
 
 struct TakeoverRead {
-    std::map<ConnectionId, Cursor> cursors;  // spec_revision 0: not known
+    std::map<ConnectionId, Cursor> cursors;  // sequence_id 0: not known
 };
 
 using Answer = std::variant<ReadFailed, Outcome<SessionRow>, std::vector<Outcome<ConnectionRow>>, SessionsRead,
@@ -173,6 +173,7 @@ struct WantSession {};
 // Dial and hold; `row` names this session, with the epoch and the cursor to resume from.
 struct OpenConnection {
     ConnectionRow row;
+    bool held_before = false;  // it had an owner before, so that something may be missing
 };
 
 enum class CloseReason : std::uint8_t { stopped, deleted, drain };

@@ -18,7 +18,7 @@ namespace longhold::core {
 class Holdings {
 public:
     // Won rows are opened, or given back at once when the session is draining.
-    void take(const std::vector<ConnectionRow>& won, bool draining, Turn& turn);
+    void take(const std::vector<Won>& won, bool draining, Turn& turn);
 
     // Sends what is due: the poll of owned rows, releases.
     void tick(OwnSession& own, Turn& turn);

@@ -16,6 +16,12 @@
 
 namespace longhold::core {
 
+// A connection that a claim has won.
+struct Won {
+    ConnectionRow row;         // after the claim
+    bool held_before = false;  // somebody owned it before
+};
+
 class Orphans {
 public:
     // What the searches and claims may use. `load`: connections held, with claims on the way.
@@ -35,11 +41,11 @@ public:
     // Rows of GetConnections before a late claim. Nothing when the read failed.
     void on_reread(const GetConnections& asked, const RowsRead* read, Turn& turn);
     // Takes the claims' outcomes; returns the rows that were won. Unknown ones are read back.
-    [[nodiscard]] std::vector<ConnectionRow> on_claims(const Claims& claims,
+    [[nodiscard]] std::vector<Won> on_claims(const Claims& claims,
                                                        const std::vector<Outcome<ConnectionRow>>& outcomes,
                                                        const SessionId& own, Turn& turn);
     // Rows of GetConnections after claims with an unknown outcome.
-    [[nodiscard]] std::vector<ConnectionRow> on_read_back(const GetConnections& asked, const RowsRead* read,
+    [[nodiscard]] std::vector<Won> on_read_back(const GetConnections& asked, const RowsRead* read,
                                                           const SessionId& own, Turn& turn);
     // Whether `asked` was a read-back of claims (and not a re-read of orphans).
     [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
@@ -68,7 +74,12 @@ private:
     void claim_due(OwnSession& own, const Peers& peers, std::uint32_t room, Turn& turn);
 
     std::map<ConnectionId, Orphan> orphans_;
-    std::map<ConnectionId, Claim> claiming_;
+    struct Claiming {
+        AttemptToken attempt;
+        bool held_before = false;
+    };
+
+    std::map<ConnectionId, Claiming> claiming_;
     std::set<ConnectionId> rereading_;
     bool polling_ = false;
     Instant poll_at_{};

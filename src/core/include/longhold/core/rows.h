@@ -58,7 +58,7 @@ enum class DesiredState : std::uint8_t { started, stopped, deleted };
 // How far delivery is durable. Ordered by (epoch, ordinal), never by value: values restart, and
 // opaque ones have no order.
 struct Cursor {
-    std::uint64_t spec_revision = 0;
+    std::uint64_t sequence_id = 0;  // of what is counted, see core::sequence_id(); 0: not known
     Epoch epoch;
     std::uint64_t ordinal = 0;  // the record's number within its epoch, from 1
     std::uint32_t stream = 0;   // run of the upstream's sequence, from 1

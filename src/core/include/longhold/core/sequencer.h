@@ -54,6 +54,10 @@ struct SequenceIdentity {
 // query often names what is counted; headers, messages, limits and liveness do not.
 [[nodiscard]] bool incompatible(const SequenceIdentity& before, const SequenceIdentity& after);
 
+// The identity as a number that a cursor carries, so that any later owner can tell whether the cursor means anything under its spec: 53
+// bits, never 0. Stable like stable_hash().
+[[nodiscard]] std::uint64_t sequence_id(const SequenceIdentity& identity);
+
 // How an epoch begins.
 struct SequencerStart {
     std::optional<Cursor> resume_point{};

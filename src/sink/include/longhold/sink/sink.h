@@ -62,7 +62,7 @@ struct SinkHealth {
 // How far a session's records reach in the sink, for one connection.
 struct SinkCursor {
     ConnectionId connection;
-    core::Cursor cursor;  // spec_revision is 0: the sink does not know it
+    core::Cursor cursor;  // sequence_id is 0: the sink does not know it
 };
 
 // Thread-safety: all members may be called from any thread, close() once. Lifetime: receivers
