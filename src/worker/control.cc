@@ -233,6 +233,9 @@ IoLoop& Control::loop_of(const ConnectionId& connection) {
 }
 
 void Control::closed(core::Closed closed) {
+    if (ending_) {
+        return;  // posted before the loops ended: there is nothing to order them any more
+    }
     const auto place = placed_.find(closed.connection);
     // An order to close that found an older epoch gone says nothing of the one that is open now.
     if (place != placed_.end() && place->second.epoch == closed.epoch) {
@@ -247,7 +250,7 @@ void Control::closed(core::Closed closed) {
 }
 
 void Control::loop_stuck(std::uint32_t number) {
-    if (stuck_[number] || session_ended_) {
+    if (stuck_[number] || session_ended_ || ending_) {
         return;
     }
     stuck_[number] = true;
