@@ -117,7 +117,7 @@ ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_prof
                          const Context& context)
     : settings(std::move(loaded)),
       load_settings(std::move(reload_settings)),
-      sources{context.environment, context.read_file},
+      sources{context.environment, config::read_regular_file},
       version(context.build.version),
       worker_id(settings.worker.id.empty() ? runtime::host_name() + "-" + std::to_string(runtime::process_id())
                                            : settings.worker.id),

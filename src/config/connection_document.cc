@@ -128,6 +128,10 @@ struct DocumentReader {
             report("labels must be an object of strings, not " + type_name(node), R"(write it like {"region":"eu"})");
             return;
         }
+        if (table->size() > labels_max) {
+            report("labels has " + std::to_string(table->size()) + " entries", "keep at most 64");
+            return;
+        }
         for (const auto& [key, value] : *table) {
             const auto* label = value.text();
             if (label == nullptr) {

@@ -140,6 +140,11 @@ std::expected<ConnectionSpec, Problems> spec_from_node(const Node& root, const s
 
 std::expected<ConnectionSpec, Problems> parse_spec(std::string_view json, std::string_view source) {
     const std::string where{source};
+    if (json.size() > spec_bytes_max) {
+        return std::unexpected(Problems{{.what = "the spec has " + std::to_string(json.size()) + " bytes",
+                                         .where = where,
+                                         .remedy = "a row is read with many others, so keep it below 64 KiB"}});
+    }
     const auto root = parse_json(json, where);
     if (!root) {
         return std::unexpected(Problems{root.error()});

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/config/text_file.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,10 +17,8 @@ struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-}  // namespace
-
-std::expected<std::string, std::string> read_text_file(const std::string& path) {
-    const std::unique_ptr<std::FILE, CloseFile> file{std::fopen(path.c_str(), "rbe")};
+std::expected<std::string, std::string> read_all(std::FILE* opened) {
+    const std::unique_ptr<std::FILE, CloseFile> file{opened};
     if (!file) {
         return std::unexpected(std::strerror(errno));
     }
@@ -36,6 +38,26 @@ std::expected<std::string, std::string> read_text_file(const std::string& path) 
         return std::unexpected(std::strerror(errno));
     }
     return text;
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> read_text_file(const std::string& path) {
+    return read_all(std::fopen(path.c_str(), "rbe"));
+}
+
+std::expected<std::string, std::string> read_regular_file(const std::string& path) {
+    // Not blocking: opening a pipe would otherwise wait for its writer.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return std::unexpected(std::strerror(errno));
+    }
+    struct stat about{};
+    if (::fstat(descriptor, &about) != 0 || (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))) {
+        ::close(descriptor);
+        return std::unexpected("it is no regular file");
+    }
+    return read_all(::fdopen(descriptor, "rb"));
 }
 
 }  // namespace longhold::config

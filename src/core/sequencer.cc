@@ -8,12 +8,6 @@
 #include <utility>
 
 namespace longhold::core {
-namespace {
-
-constexpr std::uint32_t replay_rest = 100;
-
-}  // namespace
-
 std::uint64_t sequence_id(const SequenceIdentity& identity) {
     constexpr std::uint64_t mask = (std::uint64_t{1} << 53U) - 1;  // what every JSON reader keeps exactly
     return std::max<std::uint64_t>(stable_hash(identity.sequence_field, stable_hash(identity.url)) & mask, 1);
@@ -82,7 +76,7 @@ std::vector<Note> Sequencer::opened(std::optional<std::string_view> asked) {
     const bool life_before = std::exchange(life_before_, true);
     new_socket_ = true;
     resumed_ = rule_.resume != Resume::none && asked && !asked->empty();
-    replay_rest_ = std::exchange(replay_next_, false) ? replay_rest : 0;
+    replaying_ = std::exchange(replay_next_, false);
     if (resumed_) {
         loss_open_ = false;
         place_at(*asked);
@@ -168,7 +162,7 @@ Decision Sequencer::restart(std::uint64_t number, bool new_socket) {
     decision.stream = stream_;
     decision.notes.push_back(state_note(NoteReason::sequence_restart, stream_));
     if (!begins_numbering(number)) {
-        if (can_replay_from_first() && number > *rule_.first && replay_rest_ == 0) {
+        if (can_replay_from_first() && number > *rule_.first && !replaying_) {
             place_ = Place::number;
             number_ = *rule_.first;
             replay_next_ = true;
@@ -206,7 +200,6 @@ Decision Sequencer::on_text(std::string_view seq) {
 void Sequencer::accept(std::uint64_t number, Decision& decision) {
     decision.redelivered = delivered_ && number <= *delivered_;
     counts_.redelivered += decision.redelivered ? 1 : 0;
-    replay_rest_ -= replay_rest_ > 0 ? 1 : 0;
     place_ = Place::number;
     number_ = number;
     had_ = true;

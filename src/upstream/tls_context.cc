@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include <sys/stat.h>
+
 namespace longhold::upstream {
 
 std::string take_tls_error() {
@@ -39,6 +41,10 @@ std::expected<std::shared_ptr<TlsContext>, std::string> TlsContexts::get(const T
     ::SSL_CTX_set_alpn_protos(ssl, http1.data(), http1.size());
     ::SSL_CTX_set_verify(ssl, options.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     if (options.verify) {
+        struct stat about{};
+        if (!options.ca_file.empty() && (::stat(options.ca_file.c_str(), &about) != 0 || !S_ISREG(about.st_mode))) {
+            return std::unexpected("ca_file \"" + options.ca_file + "\" is no regular file that can be found");
+        }
         const bool loaded = options.ca_file.empty()
                                 ? ::SSL_CTX_set_default_verify_paths(ssl) == 1
                                 : ::SSL_CTX_load_verify_locations(ssl, options.ca_file.c_str(), nullptr) == 1;

@@ -380,7 +380,9 @@ bool HeldConnection::on_message(upstream::Message message) {
             io_.metrics().duplicates.add();
             break;
         case core::Action::reconnect:
-            renew_ = true;
+            // Dialled again after the usual wait, so that an upstream that counts wildly costs no storm of dials.
+            io_.log().warning("the upstream counts anew, asking again from its beginning",
+                              {{"connection", id()}, {"epoch", epoch()}, {"stream", decision.stream}});
             socket_->abort();
             return true;
     }

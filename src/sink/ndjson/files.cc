@@ -101,7 +101,15 @@ public:
     }
 
     IoResult<void> sync(int descriptor) override {
-        return done_or_failed(uninterrupted([&] { return ::fdatasync(descriptor); }));
+        if (auto synced = done_or_failed(uninterrupted([&] { return ::fdatasync(descriptor); })); !synced) {
+            return synced;
+        }
+        // Durable in a file that has no name any more is lost: somebody has removed it under its writer.
+        struct stat about{};
+        if (::fstat(descriptor, &about) == 0 && about.st_nlink == 0) {
+            return std::unexpected(ENOENT);
+        }
+        return {};
     }
 
     IoResult<void> truncate(int descriptor, std::uint64_t size) override {

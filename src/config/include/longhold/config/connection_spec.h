@@ -24,6 +24,8 @@ struct ConnectionSpec {
     friend bool operator==(const ConnectionSpec&, const ConnectionSpec&) = default;
 };
 
+inline constexpr std::size_t spec_bytes_max = 64UL * 1024;
+
 // Reads and checks the form of every key. `source` names the document in problems.
 [[nodiscard]] std::expected<ConnectionSpec, Problems> parse_spec(std::string_view json, std::string_view source);
 

@@ -13,6 +13,9 @@ namespace longhold::config {
 // 1 to 128 characters of A-Z a-z 0-9 . _ : @ / - . Errors: a sentence that names the id.
 [[nodiscard]] std::expected<void, std::string> check_connection_id(std::string_view id);
 
+// Labels of one connection.
+inline constexpr std::size_t labels_max = 64;
+
 // Key: 1 to 63 characters of A-Z a-z 0-9 . _ / - ; value: up to 255 bytes of text without control characters.
 [[nodiscard]] std::expected<void, std::string> check_label(std::string_view key, std::string_view value);
 

@@ -148,9 +148,9 @@ private:
     bool resumed_ = false;      // it was asked to resume
     bool loss_open_ = false;    // what came between the sockets is not accounted for yet
     bool replay_next_ = false;  // the next one is opened for a restart's beginning
-    // Messages to go on this socket before a restart may ask for another one, so that an upstream
-    // without order costs a reconnect now and then and not at each message.
-    std::uint32_t replay_rest_ = 0;
+    // This socket was opened for a replay, so it asks for no other: an upstream that sends the same numbers out of order at each replay would
+    // have it begin again for ever. What is missing then is a gap record.
+    bool replaying_ = false;
 
     SequenceCounts counts_;
 };
