@@ -50,7 +50,7 @@ void Engine::run_parts(Turn& turn) {
     if (own_.status() == OwnSession::Status::ended) {
         return;
     }
-    peers_.tick(own_.id(), turn);
+    peers_.tick(own_, turn);
     if (!own_.member()) {
         if (handing_over_ && !std::exchange(drained_told_, true)) {
             turn.emit(Drained{});  // without a session there is nothing to hand over

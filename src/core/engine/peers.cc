@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace longhold::core {
@@ -16,20 +17,20 @@ constexpr Duration search_every = std::chrono::milliseconds{500};
 
 }  // namespace
 
-void Peers::tick(const SessionId& own, Turn& turn) {
-    if (!looking_ && turn.now >= look_due(own, turn.config)) {
+void Peers::tick(OwnSession& own, Turn& turn) {
+    if (!looking_ && turn.now >= look_due(own.id(), turn.config)) {
         looking_ = true;
         last_look_ = turn.now;
         turn.call(ListSessions{});
     }
     for (auto& [id, peer] : peers_) {
-        if (id == own) {
+        if (id == own.id()) {
             continue;
         }
         if (is_final(peer.row.state)) {
             tick_final(peer, turn);
         } else {
-            tick_live(peer, turn);
+            tick_live(peer, own, turn);
         }
     }
     for (auto& [id, absent] : absent_) {
@@ -44,14 +45,14 @@ Instant Peers::fence_due(const Peer& peer, const EngineConfig& config) {
     return std::max(peer.seen_at + config.suspect_after(peer.row.lease), peer.fence_at);
 }
 
-void Peers::tick_live(Peer& peer, Turn& turn) {
+void Peers::tick_live(Peer& peer, OwnSession& own, Turn& turn) {
     if (peer.fencing || turn.now < fence_due(peer, turn.config)) {
         return;
     }
     peer.fencing = true;
     turn.call(Fence{.session = peer.row.id,
                     .counter_expected = peer.row.counter,
-                    .attempt = AttemptToken{turn.config.worker.text() + "/fence/" + std::to_string(++token_number_)},
+                    .attempt = own.next_token(),
                     .create_if_absent = false});
 }
 

@@ -7,19 +7,19 @@
 // counter that was seen.
 #pragma once
 
+#include <longhold/core/own_session.h>
 #include <longhold/core/turn.h>
 
 #include <map>
-#include <set>
 #include <vector>
 
 namespace longhold::core {
 
 class Peers {
 public:
-    // Sends what is due: looks, fences, searches for what final sessions own. `own` is this worker's session, empty
-    // when it has none.
-    void tick(const SessionId& own, Turn& turn);
+    // Sends what is due: looks, fences, searches for what final sessions own. `own`: this worker's session, which
+    // names the attempts.
+    void tick(OwnSession& own, Turn& turn);
     [[nodiscard]] Instant wake_at(const SessionId& own, const EngineConfig& config) const;
 
     void on_sessions(const SessionsRead& read, const SessionId& own, Turn& turn);
@@ -78,7 +78,7 @@ private:
 
     [[nodiscard]] static Instant fence_due(const Peer& peer, const EngineConfig& config);
     void take_in(const SessionRow& row, Turn& turn);
-    void tick_live(Peer& peer, Turn& turn);
+    void tick_live(Peer& peer, OwnSession& own, Turn& turn);
     void tick_final(Peer& peer, Turn& turn);
     [[nodiscard]] Instant look_due(const SessionId& own, const EngineConfig& config) const;
 
@@ -87,7 +87,6 @@ private:
     bool looking_ = false;
     Instant last_look_{};
     bool looked_once_ = false;
-    std::uint64_t token_number_ = 0;
 };
 
 }  // namespace longhold::core
