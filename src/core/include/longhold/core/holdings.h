@@ -2,7 +2,8 @@
 // Holdings: what this session holds and gives away: opening, following its rows, closing, releasing.
 //
 // Rules 4, 5 and 6. Absence from the owned index is no proof of loss. After a Release is sent the session never acts on
-// that epoch again, whatever a read-back says; a release that fails is counted and left to fencing, the others go on.
+// that epoch again, whatever a read-back says; one that comes to nothing is kept with its cursor and sent again for as
+// long as the session lives, while the others go on.
 #pragma once
 
 #include <longhold/core/orphans.h>
@@ -55,11 +56,14 @@ private:
         Epoch epoch;
         std::optional<Cursor> cursor;
         bool sent = false;
-        std::uint32_t attempts = 0;
+        std::uint32_t attempts = 0;  // that came to nothing
     };
+
+    [[nodiscard]] Instant send_at(const Giving& giving) const { return giving.attempts == 0 ? Instant{} : retry_at_; }
 
     void close(Held& held, CloseReason reason, Turn& turn);
     void close_next(Turn& turn);
+    void send_releases(OwnSession& own, Turn& turn);
     void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
     void follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
 
@@ -69,7 +73,7 @@ private:
     std::uint32_t at_once_ = 0;
     bool polling_ = false;
     Instant poll_at_{};
-    Instant release_at_{};
+    Instant retry_at_{};  // of all releases that came to nothing
 };
 
 }  // namespace longhold::core
