@@ -39,6 +39,7 @@ std::vector<Command> Engine::step(const Event& event, Instant now) {
 void Engine::settle(bool was_member) {
     const auto status = own_.status();
     if (was_member && status != OwnSession::Status::member && status != OwnSession::Status::leaving) {
+        session_lost_ = session_lost_ || own_.draining();
         holdings_.forget();
         orphans_.forget();
         peers_.look_now();
@@ -46,25 +47,24 @@ void Engine::settle(bool was_member) {
 }
 
 void Engine::run_parts(Turn& turn) {
+    const bool was_member = own_.member();
     own_.tick(holdings_.count(), turn);
-    if (own_.status() == OwnSession::Status::ended) {
-        return;
+    settle(was_member);
+    if (own_.status() != OwnSession::Status::ended) {
+        peers_.tick(own_, turn);
     }
-    peers_.tick(own_, turn);
-    if (!own_.member()) {
-        if (handing_over_ && !std::exchange(drained_told_, true)) {
-            turn.emit(Drained{});  // without a session there is nothing to hand over
+    if (own_.member()) {
+        if (!own_.draining()) {
+            orphans_.tick(own_, peers_, holdings_.count() + orphans_.claims_pending(), turn);
         }
-        return;
+        holdings_.tick(own_, turn);
     }
-    if (!own_.draining()) {
-        orphans_.tick(own_, peers_, holdings_.count() + orphans_.claims_pending(), turn);
-    }
-    holdings_.tick(own_, turn);
-    if (handing_over_) {
-        if (holdings_.empty() && orphans_.claims_pending() == 0 && !std::exchange(drained_told_, true)) {
-            turn.emit(Drained{});
-        }
+    tell_drained(turn);
+}
+
+void Engine::tell_drained(Turn& turn) {
+    if (handing_over_ && holdings_.empty() && orphans_.claims_pending() == 0 && !std::exchange(drained_told_, true)) {
+        turn.emit(Drained{.session_lost = session_lost_});
     }
 }
 

@@ -58,6 +58,7 @@ private:
     void answer_read(const Request& request, const Answer& answer, Turn& turn);
     void answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn);
     void run_parts(Turn& turn);
+    void tell_drained(Turn& turn);
     // Clears what belonged to the session when it is not one any more.
     void settle(bool was_member);
     [[nodiscard]] std::uint32_t room() const;
@@ -72,6 +73,7 @@ private:
     Holdings holdings_;
     bool handing_over_ = false;
     bool drained_told_ = false;
+    bool session_lost_ = false;  // since the drain began
 };
 
 }  // namespace longhold::core

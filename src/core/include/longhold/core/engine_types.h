@@ -200,7 +200,9 @@ struct UpdateConnection {
 struct DrainAsked {};
 
 // Nothing is held and nothing is being given away any more.
-struct Drained {};
+struct Drained {
+    bool session_lost = false;  // the session was lost in the drain; what it still had is left to fencing
+};
 
 // The session is LEFT, or given up for good.
 struct SessionEnded {
