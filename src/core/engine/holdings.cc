@@ -157,7 +157,7 @@ void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<C
 }
 
 void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn) {
-    GetConnections read_back;
+    GetConnections read_back{.ids = {}, .purpose = ReadPurpose::release_read_back};
     for (std::size_t i = 0; i < releases.items.size(); ++i) {
         const Release& release = releases.items[i];
         const auto giving = releasing_.find(release.connection);
@@ -178,10 +178,6 @@ void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<C
     if (!read_back.ids.empty()) {
         turn.call(std::move(read_back));
     }
-}
-
-bool Holdings::awaits_read_back(const GetConnections& asked) const {
-    return std::ranges::any_of(asked.ids, [this](const auto& id) { return releasing_.contains(id); });
 }
 
 void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn) {

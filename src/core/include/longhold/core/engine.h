@@ -54,6 +54,8 @@ private:
     void take(const HandOver& event, Turn& turn);
     void take(const EndSession& event, Turn& turn);
 
+    // Whether the call was about the session under which it was asked: nothing that it says concerns a later one.
+    [[nodiscard]] static bool of_asker(const PendingCall& call);
     void answer_session_verb(const Request& request, const SessionId& session, const Answer& answer, Turn& turn);
     void answer_read(const Request& request, const Answer& answer, Turn& turn);
     void answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn);

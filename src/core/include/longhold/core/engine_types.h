@@ -98,9 +98,16 @@ struct ListAll {
     ConnectionId after;
 };
 
-// Reads claims or releases back whose outcome is unknown, or re-reads orphans before a late claim.
+// What connections are read for.
+enum class ReadPurpose : std::uint8_t {
+    claim_read_back,    // claims whose outcome is unknown
+    release_read_back,  // releases whose outcome is unknown
+    orphan_reread,      // orphans before a late claim
+};
+
 struct GetConnections {
     std::vector<ConnectionId> ids;
+    ReadPurpose purpose = ReadPurpose::orphan_reread;
 };
 
 // How far a final session's delivery was durable: its cursor pages, and what the sink knows.
@@ -272,7 +279,7 @@ struct BeginDrain {};
 
 // Close and release everything, in an order of its own. Requires BeginDrain before.
 struct HandOver {
-    Duration budget = std::chrono::seconds{20};            // for all connections
+    Duration budget = std::chrono::seconds{20};           // for all connections
     std::map<ConnectionId, std::uint64_t> pending_bytes;  // received and not yet acked; none: nothing
 };
 

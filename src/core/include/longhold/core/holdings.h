@@ -31,7 +31,6 @@ public:
     void on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn);
     // Rows of GetConnections after releases with an unknown outcome.
     void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
-    [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
 
     // Begins to close everything: the most connections within the budget, some at a time.
     void hand_over(const HandOver& order);
