@@ -71,6 +71,7 @@ void Control::start() {
 void Control::step(const core::Event& event) {
     invariant(!stepping_, "an event is taken in after the commands of the one before");
     stepping_ = true;
+    had_ = engine_.held() + engine_.releases_pending();
     auto commands = engine_.step(event, clock_.now());
     bool wants_session = false;
     for (auto& command : commands) {
@@ -105,6 +106,7 @@ void Control::carry_out(core::Command command) {
                 parts_.log.error("session lost, its sockets are reset",
                                  {{"session", what.session}, {"reason", core::text(what.reason)}});
                 lost_ = what.reason;
+                had_last_ = had_;
                 placed_.clear();
                 placed_count_.assign(loops_.size(), 0);
                 beat_sent_.reset();
@@ -120,7 +122,10 @@ void Control::carry_out(core::Command command) {
             },
             // They may call the worker, which must not be within a step then.
             [&](const core::DrainAsked&) { parts_.control.post([this] { parts_.on_drain_asked(); }); },
-            [&](const core::Drained&) { drained_ = true; },
+            [&](const core::Drained& what) {
+                drained_ = true;
+                lost_in_drain_ = what.session_lost ? std::max<std::size_t>(had_last_, 1) : 0;
+            },
             [&](const core::SessionEnded& what) {
                 session_ended_ = what.left;
                 if (!what.left && !ending_) {
@@ -409,6 +414,7 @@ runtime::Task<> Control::hand_over(Instant deadline) {
         std::size_t waiting = 0;
         std::map<ConnectionId, std::uint64_t> pending;
     };
+
     const auto gathering = std::make_shared<Gathering>();
     for (std::size_t i = 0; i < loops_.size(); ++i) {
         if (stuck_[i]) {

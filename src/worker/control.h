@@ -58,6 +58,9 @@ public:
 
     [[nodiscard]] bool drained() const { return drained_; }
 
+    // How many connections a drain did not hand over, because it lost its session.
+    [[nodiscard]] std::size_t lost_in_drain() const { return lost_in_drain_; }
+
     [[nodiscard]] const std::optional<bool>& session_ended() const { return session_ended_; }
 
     // Revokes the session's right and resets its sockets.
@@ -140,6 +143,9 @@ private:
     Instant armed_for_{};
     bool stepping_ = false;
     bool drained_ = false;
+    std::size_t had_ = 0;       // connections held or being released, before the events of this step
+    std::size_t had_last_ = 0;  // of the session that was lost last
+    std::size_t lost_in_drain_ = 0;
     bool ending_ = false;
     bool checkpointing_ = false;
     std::optional<core::LossReason> lost_;  // why the last session was dropped

@@ -84,7 +84,7 @@ runtime::Task<std::size_t> Worker::hand_over(Instant deadline) {
     Control& control = impl_->control;
     co_await control.hand_over(deadline);
     const bool drained = co_await control.wait_until([&control] { return control.drained(); }, deadline);
-    co_return drained ? 0 : control.engine().held() + control.engine().releases_pending();
+    co_return drained ? control.lost_in_drain() : control.engine().held() + control.engine().releases_pending();
 }
 
 runtime::Task<bool> Worker::checkpoint(Instant deadline) {

@@ -23,7 +23,7 @@ const Read* read_of(const Answer& answer) {
 
 std::vector<Command> Engine::step(const Event& event, Instant now) {
     std::vector<Command> commands;
-    Turn turn{config_, now, commands, pending_, last_call_, random_};
+    Turn turn{config_, now, commands, pending_, last_call_, random_, own_.id()};
     const bool was_member = own_.member();
     if (was_member && now >= own_.deadline()) {
         own_.lose(LossReason::expired, true, turn);
@@ -39,6 +39,7 @@ std::vector<Command> Engine::step(const Event& event, Instant now) {
 void Engine::settle(bool was_member) {
     const auto status = own_.status();
     if (was_member && status != OwnSession::Status::member && status != OwnSession::Status::leaving) {
+        session_lost_ = session_lost_ || own_.draining();
         holdings_.forget();
         orphans_.forget();
         peers_.look_now();
@@ -46,25 +47,24 @@ void Engine::settle(bool was_member) {
 }
 
 void Engine::run_parts(Turn& turn) {
+    const bool was_member = own_.member();
     own_.tick(holdings_.count(), turn);
-    if (own_.status() == OwnSession::Status::ended) {
-        return;
+    settle(was_member);
+    if (own_.status() != OwnSession::Status::ended) {
+        peers_.tick(own_, turn);
     }
-    peers_.tick(own_.id(), turn);
-    if (!own_.member()) {
-        if (handing_over_ && !std::exchange(drained_told_, true)) {
-            turn.emit(Drained{});  // without a session there is nothing to hand over
+    if (own_.member()) {
+        if (!own_.draining()) {
+            orphans_.tick(own_, peers_, holdings_.count() + orphans_.claims_pending(), turn);
         }
-        return;
+        holdings_.tick(own_, turn);
     }
-    if (!own_.draining()) {
-        orphans_.tick(own_, peers_, holdings_.count() + orphans_.claims_pending(), turn);
-    }
-    holdings_.tick(own_, turn);
-    if (handing_over_) {
-        if (holdings_.empty() && orphans_.claims_pending() == 0 && !std::exchange(drained_told_, true)) {
-            turn.emit(Drained{});
-        }
+    tell_drained(turn);
+}
+
+void Engine::tell_drained(Turn& turn) {
+    if (handing_over_ && holdings_.empty() && orphans_.claims_pending() == 0 && !std::exchange(drained_told_, true)) {
+        turn.emit(Drained{.session_lost = session_lost_});
     }
 }
 
@@ -128,8 +128,18 @@ void Engine::take(const EndSession& /*event*/, Turn& turn) {
 void Engine::take(const Answered& event, Turn& turn) {
     const auto entry = pending_.find(event.id);
     invariant(entry != pending_.end(), "an answer belongs to a call that waits for one");
-    const Request request = std::move(entry->second.request);
+    const PendingCall asked = std::move(entry->second);
     pending_.erase(entry);
+    const Request& request = asked.request;
+    if (asked.session != own_.id() && of_asker(asked)) {
+        // What waited for it was forgotten with that session. Searches and fences of others go on.
+        if (const auto* claims = std::get_if<Claims>(&request)) {
+            for (const auto& claim : claims->items) {
+                turn.note(News::claim_void, claim.session, claim.connection);
+            }
+        }
+        return;
+    }
     std::visit(Overloaded{[&](const Join& verb) { answer_session_verb(request, verb.row.id, event.answer, turn); },
                           [&](const Beat& verb) { answer_session_verb(request, verb.session, event.answer, turn); },
                           [&](const Leave& verb) { answer_session_verb(request, verb.session, event.answer, turn); },
@@ -151,6 +161,21 @@ void Engine::take(const Answered& event, Turn& turn) {
                           },
                           [&](const auto& /*read*/) { answer_read(request, event.answer, turn); }},
                request);
+}
+
+bool Engine::of_asker(const PendingCall& call) {
+    const SessionId& asker = call.session;
+    return std::visit(
+        Overloaded{[&](const Join& verb) { return verb.row.id == asker; },
+                   [&](const Beat& verb) { return verb.session == asker; },
+                   [&](const Leave& verb) { return verb.session == asker; },
+                   [&](const Fence& verb) { return verb.session == asker; }, [](const RemoveSession&) { return false; },
+                   [](const ListSessions&) { return false; },
+                   [&](const GetSession& read) { return read.session == asker; }, [](const Claims&) { return true; },
+                   [](const Releases&) { return true; }, [](const ListUnowned&) { return true; },
+                   [&](const ListOwned& read) { return read.session == asker; }, [](const ListAll&) { return true; },
+                   [](const GetConnections&) { return true; }, [](const ReadTakeover&) { return false; }},
+        call.request);
 }
 
 void Engine::answer_session_verb(const Request& request, const SessionId& session, const Answer& answer, Turn& turn) {
@@ -222,14 +247,16 @@ void Engine::answer_connections(const GetConnections& asked, const RowsRead* rea
     if (!own_.member()) {
         return;
     }
-    if (holdings_.awaits_read_back(asked)) {
-        holdings_.on_read_back(asked, read, own_.id(), turn);
-    }
-    if (orphans_.awaits_read_back(asked)) {
-        const auto won = orphans_.on_read_back(asked, read, own_.id(), turn);
-        holdings_.take(won, own_.draining(), turn);
-    } else {
-        orphans_.on_reread(asked, read, turn);
+    switch (asked.purpose) {
+        case ReadPurpose::claim_read_back:
+            holdings_.take(orphans_.on_read_back(asked, read, own_.id(), turn), own_.draining(), turn);
+            return;
+        case ReadPurpose::release_read_back:
+            holdings_.on_read_back(asked, read, own_.id(), turn);
+            return;
+        case ReadPurpose::orphan_reread:
+            orphans_.on_reread(asked, read, turn);
+            return;
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <longhold/core/holdings.h>
-
 #include <longhold/core/drain_order.h>
+#include <longhold/core/holdings.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +8,19 @@
 namespace longhold::core {
 namespace {
 
-// How often one release is sent before it is left to fencing.
-constexpr std::uint32_t release_attempts_max = 5;
+// So many attempts of one release are no news; then it is told once, and sent again nevertheless.
+constexpr std::uint32_t release_attempts_quiet = 5;
+
+// Releases that come to nothing are sent again after retry_after, then after twice as long, up to this.
+constexpr Duration release_retry_max = std::chrono::seconds{2};
+
+Duration release_retry_after(std::uint32_t attempts) {
+    Duration wait = retry_after;
+    for (std::uint32_t i = 1; i < attempts && wait < release_retry_max; ++i) {
+        wait *= 2;
+    }
+    return std::min(wait, release_retry_max);
+}
 
 // A drain is not slowed down below this, however much time it has: each connection costs a worker that is about to go.
 constexpr std::uint32_t at_once_min = 64;
@@ -41,16 +51,16 @@ void Holdings::tick(OwnSession& own, Turn& turn) {
         turn.call(ListOwned{own.id(), ConnectionId{}});
     }
     close_next(turn);
-    if (turn.now < release_at_) {
-        return;
-    }
+    send_releases(own, turn);
+}
+
+void Holdings::send_releases(OwnSession& own, Turn& turn) {
     Releases releases;
     for (auto& [id, giving] : releasing_) {
-        if (giving.sent) {
+        if (giving.sent || turn.now < send_at(giving)) {
             continue;
         }
         giving.sent = true;
-        ++giving.attempts;
         releases.items.push_back(Release{.connection = id,
                                          .session = own.id(),
                                          .epoch = giving.epoch,
@@ -67,8 +77,12 @@ void Holdings::tick(OwnSession& own, Turn& turn) {
 
 Instant Holdings::wake_at() const {
     Instant wake = polling_ ? Instant::max() : poll_at_;
-    const bool waiting = std::ranges::any_of(releasing_, [](const auto& entry) { return !entry.second.sent; });
-    return waiting ? std::min(wake, release_at_) : wake;
+    for (const auto& [id, giving] : releasing_) {
+        if (!giving.sent) {
+            wake = std::min(wake, send_at(giving));
+        }
+    }
+    return wake;
 }
 
 void Holdings::on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans, bool room, Turn& turn) {
@@ -143,7 +157,7 @@ void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<C
 }
 
 void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn) {
-    GetConnections read_back;
+    GetConnections read_back{.ids = {}, .purpose = ReadPurpose::release_read_back};
     for (std::size_t i = 0; i < releases.items.size(); ++i) {
         const Release& release = releases.items[i];
         const auto giving = releasing_.find(release.connection);
@@ -166,10 +180,6 @@ void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<C
     }
 }
 
-bool Holdings::awaits_read_back(const GetConnections& asked) const {
-    return std::ranges::any_of(asked.ids, [this](const auto& id) { return releasing_.contains(id); });
-}
-
 void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn) {
     std::map<ConnectionId, const ConnectionRow*> current;
     if (read != nullptr) {
@@ -179,21 +189,25 @@ void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, c
     }
     for (const auto& id : asked.ids) {
         const auto giving = releasing_.find(id);
-        if (giving == releasing_.end()) {
+        if (giving == releasing_.end() || !giving->second.sent) {
             continue;
         }
         const auto row = current.find(id);
         const bool gone = read != nullptr && (row == current.end() || !row->second->owner.is(own) ||
-                                              row->second->epoch != giving->second.epoch);
+                                              row->second->epoch > giving->second.epoch);
         if (gone) {
             turn.note(News::released, own, id, giving->second.epoch);
             releasing_.erase(giving);
-        } else if (giving->second.attempts >= release_attempts_max) {
+            continue;
+        }
+        // The connection is never kept, whatever the row says: the release is sent again, with the cursor that it had.
+        if (++giving->second.attempts == release_attempts_quiet) {
             turn.note(News::release_failed, own, id, giving->second.epoch);
-            releasing_.erase(giving);
-        } else {
-            giving->second.sent = false;  // never kept, whatever the row says: sent again
-            release_at_ = turn.now + retry_after;
+        }
+        giving->second.sent = false;
+        if (retry_at_ <= turn.now) {
+            // One time for all, so that what came to nothing piece by piece is sent again in few calls.
+            retry_at_ = turn.now + turn.jittered(release_retry_after(giving->second.attempts));
         }
     }
 }

@@ -210,7 +210,7 @@ void Orphans::nominate_own(const ConnectionRow& row, Turn& turn) {
 
 void Orphans::claim_due(OwnSession& own, const Peers& peers, std::uint32_t room, Turn& turn) {
     Claims claims;
-    GetConnections reread;
+    GetConnections reread{.ids = {}, .purpose = ReadPurpose::orphan_reread};
     const auto flush_claims = [&] {
         if (!claims.items.empty()) {
             turn.call(std::exchange(claims, Claims{}));
@@ -285,7 +285,7 @@ void Orphans::on_reread(const GetConnections& asked, const RowsRead* read, Turn&
 std::vector<Won> Orphans::on_claims(const Claims& claims, const std::vector<Outcome<ConnectionRow>>& outcomes,
                                               const SessionId& own, Turn& turn) {
     std::vector<Won> won;
-    GetConnections read_back;
+    GetConnections read_back{.ids = {}, .purpose = ReadPurpose::claim_read_back};
     for (std::size_t i = 0; i < claims.items.size(); ++i) {
         const Claim& claim = claims.items[i];
         const auto pending = claiming_.find(claim.connection);

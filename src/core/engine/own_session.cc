@@ -26,7 +26,7 @@ void OwnSession::start(SessionId fresh, Turn& turn) {
                       .address = config.address};
     sent_.clear();
     waiting_ = false;
-    if (draining_) {
+    if (draining_ || !rejoin_) {
         ended(false, turn);
         return;
     }

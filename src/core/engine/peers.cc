@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace longhold::core {
@@ -16,32 +17,42 @@ constexpr Duration search_every = std::chrono::milliseconds{500};
 
 }  // namespace
 
-void Peers::tick(const SessionId& own, Turn& turn) {
-    if (!looking_ && turn.now >= look_due(own, turn.config)) {
+void Peers::tick(OwnSession& own, Turn& turn) {
+    if (!looking_ && turn.now >= look_due(own.id(), turn.config)) {
         looking_ = true;
         last_look_ = turn.now;
         turn.call(ListSessions{});
     }
     for (auto& [id, peer] : peers_) {
-        if (id == own) {
+        if (id == own.id()) {
             continue;
         }
         if (is_final(peer.row.state)) {
             tick_final(peer, turn);
         } else {
-            tick_live(peer, turn);
+            tick_live(peer, own, turn);
+        }
+    }
+    for (auto& [id, absent] : absent_) {
+        if (!absent.asked && turn.now >= absent.ask_at) {
+            absent.asked = true;
+            turn.call(GetSession{id});
         }
     }
 }
 
-void Peers::tick_live(Peer& peer, Turn& turn) {
-    if (peer.fencing || turn.now - peer.seen_at < turn.config.suspect_after(peer.row.lease)) {
+Instant Peers::fence_due(const Peer& peer, const EngineConfig& config) {
+    return std::max(peer.seen_at + config.suspect_after(peer.row.lease), peer.fence_at);
+}
+
+void Peers::tick_live(Peer& peer, OwnSession& own, Turn& turn) {
+    if (peer.fencing || turn.now < fence_due(peer, turn.config)) {
         return;
     }
     peer.fencing = true;
     turn.call(Fence{.session = peer.row.id,
                     .counter_expected = peer.row.counter,
-                    .attempt = AttemptToken{turn.config.worker.text() + "/fence/" + std::to_string(++token_number_)},
+                    .attempt = own.next_token(),
                     .create_if_absent = false});
 }
 
@@ -83,10 +94,15 @@ Instant Peers::wake_at(const SessionId& own, const EngineConfig& config) const {
         }
         if (!is_final(peer.row.state)) {
             if (!peer.fencing) {
-                wake = std::min(wake, peer.seen_at + config.suspect_after(peer.row.lease));
+                wake = std::min(wake, fence_due(peer, config));
             }
         } else if (!peer.searching && !peer.removing && (peer.takeover_known || !peer.takeover_asked)) {
             wake = std::min(wake, peer.search_at);
+        }
+    }
+    for (const auto& [id, absent] : absent_) {
+        if (!absent.asked) {
+            wake = std::min(wake, absent.ask_at);
         }
     }
     return wake;
@@ -134,6 +150,9 @@ void Peers::on_fence(const Fence& fence, const Outcome<SessionRow>& outcome, con
                      Turn& turn) {
     if (outcome.verdict == Verdict::unknown) {
         turn.note(News::unknown_outcome, fence.session);
+        if (const auto absent = absent_.find(fence.session); absent != absent_.end()) {
+            absent->second.fenced = true;
+        }
         turn.call(GetSession{fence.session});
         return;
     }
@@ -151,7 +170,9 @@ void Peers::on_fence(const Fence& fence, const Outcome<SessionRow>& outcome, con
 void Peers::on_read_back(const SessionId& session, const SessionRead* read, const AttemptToken& absent_token,
                          Turn& turn) {
     if (const auto entry = peers_.find(session); entry != peers_.end()) {
+        // However it ended: if the session is still suspect afterwards, it is fenced again after a pause only.
         entry->second.fencing = false;
+        entry->second.fence_at = turn.now + retry_after;
     }
     if (read == nullptr) {
         absent_.erase(session);  // the next sweep suspects it again
@@ -159,12 +180,20 @@ void Peers::on_read_back(const SessionId& session, const SessionRead* read, cons
     }
     if (read->row) {
         take_in(*read->row, turn);
-    } else if (absent_.contains(session)) {
-        turn.call(Fence{
-            .session = session, .counter_expected = counter_never, .attempt = absent_token, .create_if_absent = true});
-    } else {
-        peers_.erase(session);
+        return;
     }
+    peers_.erase(session);
+    const auto absent = absent_.find(session);
+    if (absent == absent_.end()) {
+        return;
+    }
+    if (std::exchange(absent->second.fenced, false)) {
+        absent->second.asked = false;
+        absent->second.ask_at = turn.now + retry_after;
+        return;
+    }
+    turn.call(Fence{
+        .session = session, .counter_expected = counter_never, .attempt = absent_token, .create_if_absent = true});
 }
 
 void Peers::on_removed(const SessionId& session, const Outcome<SessionRow>& outcome, Turn& turn) {
@@ -227,7 +256,7 @@ void Peers::suspect_absent(const SessionId& session, Turn& turn) {
     if (!looked_once_ || known(session)) {
         return;
     }
-    absent_.insert(session);
+    absent_.emplace(session, Absent{});
     turn.call(GetSession{session});
 }
 

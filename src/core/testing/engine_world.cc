@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace longhold::core::testing {
 namespace {
@@ -10,6 +11,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration hop = 1ms;  // one way between a worker and the store
+constexpr Duration tick_every_min = 1ms;
+
+Instant wake_at(const Worker& worker) {
+    return std::max(worker.engine.wake_at(), worker.tick_not_before);
+}
 
 template <class... Functions>
 struct Overloaded : Functions... {
@@ -66,42 +72,43 @@ void EngineWorld::step(std::size_t index, const Event& event) {
 
 void EngineWorld::carry_out(std::size_t index, const Command& command) {
     Worker& worker = *workers_[index];
-    std::visit(Overloaded{[&](const Call& what) { call(index, what); },
-                          [&](const ExtendRight& what) {
-                              worker.session = what.session;
-                              worker.right_until = what.deadline;
-                          },
-                          [&](const DropSession& what) {
-                              worker.dropped.push_back(what.session);
-                              worker.open.clear();
-                          },
-                          [&](const WantSession&) {
-                              const SessionId fresh{"s" + std::to_string(++session_number_)};
-                              at(0s, index, true, [this, index, fresh] { step(index, Start{fresh}); });
-                          },
-                          [&](const OpenConnection& what) {
-                              worker.open[what.row.id] = what.row.epoch;
-                              worker.resumed_from[what.row.id] = what.row.cursor;
-                          },
-                          [&](const CloseConnection& what) {
-                              at(worker.close_takes, index, true, [this, index, what] {
-                                  auto& open = workers_[index]->open;
-                                  const auto entry = open.find(what.connection);
-                                  if (entry == open.end() || entry->second != what.epoch) {
-                                      return;
-                                  }
-                                  open.erase(entry);
-                                  step(index, Closed{what.connection, what.epoch,
-                                                     Cursor{.epoch = what.epoch, .ordinal = 7, .value = "7"}});
-                              });
-                          },
-                          [&](const AbortConnection& what) { worker.open.erase(what.connection); },
-                          [&](const UpdateConnection& what) { worker.updated.push_back(what.row.id.text()); },
-                          [&](const DrainAsked&) { worker.drain_asked = true; },
-                          [&](const Drained&) { worker.drained = true; },
-                          [&](const SessionEnded& what) { worker.ended = what.left; },
-                          [&](const Notice& what) { ++worker.news[what.news]; }},
-               command);
+    std::visit(
+        Overloaded{[&](const Call& what) { call(index, what); },
+                   [&](const ExtendRight& what) {
+                       worker.session = what.session;
+                       worker.right_until = what.deadline;
+                   },
+                   [&](const DropSession& what) {
+                       worker.dropped.push_back(what.session);
+                       worker.open.clear();
+                   },
+                   [&](const WantSession&) {
+                       const SessionId fresh{"s" + std::to_string(++session_number_)};
+                       at(0s, index, true, [this, index, fresh] { step(index, Start{fresh}); });
+                   },
+                   [&](const OpenConnection& what) {
+                       worker.open[what.row.id] = what.row.epoch;
+                       worker.resumed_from[what.row.id] = what.row.cursor;
+                   },
+                   [&](const CloseConnection& what) {
+                       at(worker.close_takes, index, true, [this, index, what] {
+                           auto& open = workers_[index]->open;
+                           const auto entry = open.find(what.connection);
+                           if (entry == open.end() || entry->second != what.epoch) {
+                               return;
+                           }
+                           open.erase(entry);
+                           step(index, Closed{what.connection, what.epoch,
+                                              Cursor{.epoch = what.epoch, .ordinal = 7, .value = "7"}});
+                       });
+                   },
+                   [&](const AbortConnection& what) { worker.open.erase(what.connection); },
+                   [&](const UpdateConnection& what) { worker.updated.push_back(what.row.id.text()); },
+                   [&](const DrainAsked&) { worker.drain_asked = true; },
+                   [&](const Drained& what) { (what.session_lost ? worker.lost_in_drain : worker.drained) = true; },
+                   [&](const SessionEnded& what) { worker.ended = what.left; },
+                   [&](const Notice& what) { ++worker.news[what.news]; }},
+        command);
 }
 
 void EngineWorld::call(std::size_t index, const Call& call) {
@@ -117,6 +124,13 @@ void EngineWorld::call(std::size_t index, const Call& call) {
         case Fate::lose_request:
             answer(index, id, silence(request), call.timeout);
             return;
+        case Fate::fail_at_once:
+            answer(index, id, silence(request), hop);
+            return;
+        case Fate::hold_answer:
+            held_answers_.push_back(
+                [this, index, id, answer = store.apply(request, config)] { step(index, Answered{id, answer}); });
+            return;
         case Fate::lose_answer:
             at(hop, index, false, [this, request, &config] { store.apply(request, config); });
             answer(index, id, silence(request), call.timeout);
@@ -130,6 +144,12 @@ void EngineWorld::call(std::size_t index, const Call& call) {
 
 void EngineWorld::answer(std::size_t index, CallId id, Answer answer, Duration after) {
     at(after, index, true, [this, index, id, answer = std::move(answer)] { step(index, Answered{id, answer}); });
+}
+
+void EngineWorld::let_answers_go() {
+    for (const auto& deliver : std::exchange(held_answers_, {})) {
+        deliver();
+    }
 }
 
 void EngineWorld::resume(std::size_t index) {
@@ -164,7 +184,7 @@ bool EngineWorld::advance(Instant limit) {
     Instant next = limit;
     for (const auto& worker : workers_) {
         if (worker->alive && !worker->paused) {
-            next = std::min(next, worker->engine.wake_at());
+            next = std::min(next, wake_at(*worker));
         }
     }
     auto due = due_.begin();
@@ -185,8 +205,10 @@ bool EngineWorld::advance(Instant limit) {
         return false;
     }
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-        if (workers_[i]->alive && !workers_[i]->paused && workers_[i]->engine.wake_at() <= now_) {
+        if (workers_[i]->alive && !workers_[i]->paused && wake_at(*workers_[i]) <= now_) {
             step(i, Tick{});
+            // What is due and cannot be done yet waits for an answer: no turning on the spot, as in the real shell.
+            workers_[i]->tick_not_before = now_ + tick_every_min;
         }
     }
     return true;

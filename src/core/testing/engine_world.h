@@ -30,7 +30,9 @@ struct Worker {
     std::map<ConnectionId, std::optional<Cursor>> resumed_from;
     std::vector<SessionId> dropped;  // sessions lost, in order
     bool drained = false;
+    bool lost_in_drain = false;  // drained, because the session was lost
     bool drain_asked = false;
+    Instant tick_not_before{};
     std::optional<bool> ended;         // the session's end: true when LEFT
     std::vector<std::string> updated;  // connections whose spec was changed
     std::map<News, int> news;
@@ -42,6 +44,8 @@ enum class Fate : std::uint8_t {
     pass,
     lose_request,  // never reaches the store; the caller times out
     lose_answer,   // happens; the caller times out
+    fail_at_once,  // never happens; the caller hears so at once, as unknown
+    hold_answer,   // happens; the answer waits for let_answers_go()
     delay_write,   // the caller times out, the write happens a while later
 };
 
@@ -74,6 +78,11 @@ public:
 
     void send(std::size_t index, const Event& event) { step(index, event); }
 
+    // Delivers what Fate::hold_answer kept, in the order of the requests.
+    void let_answers_go();
+
+    [[nodiscard]] std::size_t answers_held() const { return held_answers_.size(); }
+
     // How many workers hold each connection with a right that has not ended.
     [[nodiscard]] std::size_t held(std::size_t index) const { return workers_[index]->open.size(); }
 
@@ -100,6 +109,7 @@ private:
 
     std::vector<std::unique_ptr<Worker>> workers_;
     std::multimap<Instant, Due> due_;
+    std::vector<std::function<void()>> held_answers_;
     Instant now_{std::chrono::hours{1}};
     std::uint64_t session_number_ = 0;
     std::size_t owners_max_ = 0;

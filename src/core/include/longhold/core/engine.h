@@ -54,10 +54,13 @@ private:
     void take(const HandOver& event, Turn& turn);
     void take(const EndSession& event, Turn& turn);
 
+    // Whether the call was about the session under which it was asked: nothing that it says concerns a later one.
+    [[nodiscard]] static bool of_asker(const PendingCall& call);
     void answer_session_verb(const Request& request, const SessionId& session, const Answer& answer, Turn& turn);
     void answer_read(const Request& request, const Answer& answer, Turn& turn);
     void answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn);
     void run_parts(Turn& turn);
+    void tell_drained(Turn& turn);
     // Clears what belonged to the session when it is not one any more.
     void settle(bool was_member);
     [[nodiscard]] std::uint32_t room() const;
@@ -72,6 +75,7 @@ private:
     Holdings holdings_;
     bool handing_over_ = false;
     bool drained_told_ = false;
+    bool session_lost_ = false;  // since the drain began
 };
 
 }  // namespace longhold::core

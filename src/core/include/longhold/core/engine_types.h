@@ -98,9 +98,16 @@ struct ListAll {
     ConnectionId after;
 };
 
-// Reads claims or releases back whose outcome is unknown, or re-reads orphans before a late claim.
+// What connections are read for.
+enum class ReadPurpose : std::uint8_t {
+    claim_read_back,    // claims whose outcome is unknown
+    release_read_back,  // releases whose outcome is unknown
+    orphan_reread,      // orphans before a late claim
+};
+
 struct GetConnections {
     std::vector<ConnectionId> ids;
+    ReadPurpose purpose = ReadPurpose::orphan_reread;
 };
 
 // How far a final session's delivery was durable: its cursor pages, and what the sink knows.
@@ -201,7 +208,9 @@ struct UpdateConnection {
 struct DrainAsked {};
 
 // Nothing is held and nothing is being given away any more.
-struct Drained {};
+struct Drained {
+    bool session_lost = false;  // the session was lost in the drain; what it still had is left to fencing
+};
 
 // The session is LEFT, or given up for good.
 struct SessionEnded {
@@ -271,7 +280,7 @@ struct BeginDrain {};
 
 // Close and release everything, in an order of its own. Requires BeginDrain before.
 struct HandOver {
-    Duration budget = std::chrono::seconds{20};            // for all connections
+    Duration budget = std::chrono::seconds{20};           // for all connections
     std::map<ConnectionId, std::uint64_t> pending_bytes;  // received and not yet acked; none: nothing
 };
 

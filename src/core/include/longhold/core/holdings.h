@@ -2,7 +2,8 @@
 // Holdings: what this session holds and gives away: opening, following its rows, closing, releasing.
 //
 // Rules 4, 5 and 6. Absence from the owned index is no proof of loss. After a Release is sent the session never acts on
-// that epoch again, whatever a read-back says; a release that fails is counted and left to fencing, the others go on.
+// that epoch again, whatever a read-back says; one that comes to nothing is kept with its cursor and sent again for as
+// long as the session lives, while the others go on.
 #pragma once
 
 #include <longhold/core/orphans.h>
@@ -30,7 +31,6 @@ public:
     void on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn);
     // Rows of GetConnections after releases with an unknown outcome.
     void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
-    [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
 
     // Begins to close everything: the most connections within the budget, some at a time.
     void hand_over(const HandOver& order);
@@ -55,11 +55,14 @@ private:
         Epoch epoch;
         std::optional<Cursor> cursor;
         bool sent = false;
-        std::uint32_t attempts = 0;
+        std::uint32_t attempts = 0;  // that came to nothing
     };
+
+    [[nodiscard]] Instant send_at(const Giving& giving) const { return giving.attempts == 0 ? Instant{} : retry_at_; }
 
     void close(Held& held, CloseReason reason, Turn& turn);
     void close_next(Turn& turn);
+    void send_releases(OwnSession& own, Turn& turn);
     void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
     void follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
 
@@ -69,7 +72,7 @@ private:
     std::uint32_t at_once_ = 0;
     bool polling_ = false;
     Instant poll_at_{};
-    Instant release_at_{};
+    Instant retry_at_{};  // of all releases that came to nothing
 };
 
 }  // namespace longhold::core

@@ -7,19 +7,19 @@
 // counter that was seen.
 #pragma once
 
+#include <longhold/core/own_session.h>
 #include <longhold/core/turn.h>
 
 #include <map>
-#include <set>
 #include <vector>
 
 namespace longhold::core {
 
 class Peers {
 public:
-    // Sends what is due: looks, fences, searches for what final sessions own. `own` is this worker's session, empty
-    // when it has none.
-    void tick(const SessionId& own, Turn& turn);
+    // Sends what is due: looks, fences, searches for what final sessions own. `own`: this worker's session, which
+    // names the attempts.
+    void tick(OwnSession& own, Turn& turn);
     [[nodiscard]] Instant wake_at(const SessionId& own, const EngineConfig& config) const;
 
     void on_sessions(const SessionsRead& read, const SessionId& own, Turn& turn);
@@ -57,6 +57,7 @@ private:
         SessionRow row;
         Instant seen_at;  // arrival of the first answer that showed this counter
         bool fencing = false;
+        Instant fence_at{};  // not before; after a fence that came to nothing
         // For a final one:
         bool takeover_asked = false;
         bool takeover_known = false;
@@ -68,17 +69,24 @@ private:
         bool removing = false;
     };
 
+    // An owner without a session row, until it is found or its row is made.
+    struct Absent {
+        bool asked = true;    // a read, or the Fence that makes the row, is on its way
+        bool fenced = false;  // a Fence has an unknown outcome, and the read looks for it
+        Instant ask_at{};     // when it is read again
+    };
+
+    [[nodiscard]] static Instant fence_due(const Peer& peer, const EngineConfig& config);
     void take_in(const SessionRow& row, Turn& turn);
-    void tick_live(Peer& peer, Turn& turn);
+    void tick_live(Peer& peer, OwnSession& own, Turn& turn);
     void tick_final(Peer& peer, Turn& turn);
     [[nodiscard]] Instant look_due(const SessionId& own, const EngineConfig& config) const;
 
     std::map<SessionId, Peer> peers_;
-    std::set<SessionId> absent_;  // being looked up
+    std::map<SessionId, Absent> absent_;
     bool looking_ = false;
     Instant last_look_{};
     bool looked_once_ = false;
-    std::uint64_t token_number_ = 0;
 };
 
 }  // namespace longhold::core

@@ -14,6 +14,7 @@ namespace longhold::core {
 struct PendingCall {
     Request request;
     Instant sent_at;
+    SessionId session;  // one's own, when it was asked
 };
 
 // Lives for one step() only.
@@ -24,11 +25,12 @@ struct Turn {
     std::map<CallId, PendingCall>& pending;
     CallId& last_call;
     Random& random;
+    const SessionId& own;  // this worker's session, also when it is none any more
 
     // Emits the request as a Call.
     void call(Request request) {
         const CallId id = ++last_call;
-        pending.emplace(id, PendingCall{request, now});
+        pending.emplace(id, PendingCall{request, now, own});
         commands.emplace_back(Call{id, std::move(request), config.attempt_timeout()});
     }
 

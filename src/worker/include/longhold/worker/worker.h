@@ -88,7 +88,7 @@ public:
     // Takes no new connections; the session's next heartbeat, sent at once, says DRAINING.
     void begin_drain();
     // Closes, flushes and releases each connection on its own, in parallel. Returns how many are still held at
-    // `deadline`.
+    // `deadline`, or were when the session was lost before.
     [[nodiscard]] runtime::Task<std::size_t> hand_over(Instant deadline);
     // Writes cursors that have moved. Returns whether all were written.
     [[nodiscard]] runtime::Task<bool> checkpoint(Instant deadline);
