@@ -28,8 +28,9 @@ sink::SinkOptions sink_options(const config::Settings& settings) {
     return options;
 }
 
-worker::WorkerOptions worker_options(const config::Settings& settings, const std::string& worker_id, const std::string& version,
-                                     std::uint32_t buckets, std::uint32_t cores, std::uint64_t seed) {
+worker::WorkerOptions worker_options(const config::Settings& settings, const std::string& worker_id,
+                                     const std::string& version, std::uint32_t buckets, std::uint32_t cores,
+                                     std::uint64_t seed) {
     worker::WorkerOptions options;
     auto& engine = options.engine;
     engine.worker = WorkerId{worker_id};
@@ -67,7 +68,9 @@ std::string notify_address(const config::Environment& environment) {
     return found == environment.end() ? std::string{} : found->second;
 }
 
-std::string listen_host(std::string_view address) { return std::string{address.substr(0, address.rfind(':'))}; }
+std::string listen_host(std::string_view address) {
+    return std::string{address.substr(0, address.rfind(':'))};
+}
 
 runtime::Task<lifecycle::StepResult> wait_until(runtime::Loop& loop, Instant deadline) {
     co_await runtime::sleep_until(loop, deadline);

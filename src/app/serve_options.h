@@ -21,8 +21,8 @@ namespace longhold::app {
 [[nodiscard]] sink::SinkOptions sink_options(const config::Settings& settings);
 // `cores`: threads where the settings say 0.
 [[nodiscard]] worker::WorkerOptions worker_options(const config::Settings& settings, const std::string& worker_id,
-                                                   const std::string& version, std::uint32_t buckets, std::uint32_t cores,
-                                                   std::uint64_t seed);
+                                                   const std::string& version, std::uint32_t buckets,
+                                                   std::uint32_t cores, std::uint64_t seed);
 // The service manager's socket; empty without one.
 [[nodiscard]] std::string notify_address(const config::Environment& environment);
 // "127.0.0.1" of "127.0.0.1:8471".

@@ -123,22 +123,22 @@ ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_prof
                                            : settings.worker.id),
       log(log_level(settings.log.level), log_format(settings.log.format)),
       sockets(settings.worker.max_connections + 1'024UL),
-      watchdog(clock, sockets,
-               {.on_pause =
-                    [this](runtime::Pause pause) {
-                        const bool late = pause.kind == runtime::Pause::Kind::late_wake;
-                        metrics.counter("longhold_pauses_total", {{"kind", late ? "late_wake" : "clocks_diverged"}}).add();
-                        log.warning(late ? "the process stood still" : "the clocks moved apart", {{"for", pause.length}});
-                    }}),
+      watchdog(
+          clock, sockets,
+          {.on_pause =
+               [this](runtime::Pause pause) {
+                   const bool late = pause.kind == runtime::Pause::Kind::late_wake;
+                   metrics.counter("longhold_pauses_total", {{"kind", late ? "late_wake" : "clocks_diverged"}}).add();
+                   log.warning(late ? "the process stood still" : "the clocks moved apart", {{"for", pause.length}});
+               }}),
       notifier(notify_address(context.environment)),
       health({.version = version, .roles = settings.roles, .worker = worker_id},
              {.pending =
                   [this] {
                       const auto status = worker ? worker->status() : worker::WorkerStatus{};
-                      return lifecycle::Pending{
-                          .records = status.pending_records,
-                          .bytes = status.pending_bytes,
-                          .oldest = scale(1s, status.pending_oldest_seconds)};
+                      return lifecycle::Pending{.records = status.pending_records,
+                                                .bytes = status.pending_bytes,
+                                                .oldest = scale(1s, status.pending_oldest_seconds)};
                   },
               .session = [this] { return worker ? worker->status().session : std::string{}; },
               .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; }},
@@ -157,8 +157,9 @@ int ServeProcess::run() {
     Impl& process = *impl_;
     const auto limit = runtime::raise_descriptor_limit();
     if (limit.now < process.settings.worker.max_connections + 256UL) {
-        process.log.warning("fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
-                            {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
+        process.log.warning(
+            "fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
+            {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
     }
     if (const auto listening = process.admin.listen(process.settings.admin.listen); !listening) {
         process.log.error("the admin listener cannot open", {{"reason", listening.error()}});
@@ -169,11 +170,10 @@ int ServeProcess::run() {
                                              {"worker", process.worker_id},
                                              {"pid", runtime::process_id()}});
     process.signals = std::make_unique<runtime::Signals>(
-        process.loop, runtime::SignalHandlers{.on_stop =
-                                                  [&process](int signal) {
-                                                      process.ask_to_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
-                                                  },
-                                              .on_reload = [&process] { process.reload(); }});
+        process.loop,
+        runtime::SignalHandlers{
+            .on_stop = [&process](int signal) { process.ask_to_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT"); },
+            .on_reload = [&process] { process.reload(); }});
     process.main_tasks.spawn(process.serve());
     process.loop.run();
     return process.exit_code;
@@ -320,12 +320,12 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::join(Instant deadline) 
 void ServeProcess::Impl::began() {
     health.enter(lifecycle::ProcessState::ready);
     metrics.gauge("longhold_build_info", {{"version", version}}).set(1);
-    background.spawn(lifecycle::check_dependency(loop, health, log, "store",
-                                                 [this](Instant deadline) { return check_store(deadline); }, check_every,
-                                                 check_within));
-    background.spawn(lifecycle::check_dependency(loop, health, log, "sink",
-                                                 [this](Instant deadline) { return check_sink(deadline); }, check_every,
-                                                 check_within));
+    background.spawn(lifecycle::check_dependency(
+        loop, health, log, "store", [this](Instant deadline) { return check_store(deadline); }, check_every,
+        check_within));
+    background.spawn(lifecycle::check_dependency(
+        loop, health, log, "sink", [this](Instant deadline) { return check_sink(deadline); }, check_every,
+        check_within));
     background.spawn(lifecycle::feed_service_watchdog(loop, health, notifier, log, check_every));
     if (const auto told = notifier.ready(); !told) {
         log.warning("the service manager cannot be told", {{"reason", told.error()}});
@@ -375,7 +375,8 @@ void ServeProcess::Impl::reload() {
         if (!loaded) {
             return std::unexpected(loaded.error().front().text());
         }
-        const auto shared = std::make_shared<std::pair<config::Settings, config::ProfileSet>>(std::move(*fresh), std::move(*loaded));
+        const auto shared =
+            std::make_shared<std::pair<config::Settings, config::ProfileSet>>(std::move(*fresh), std::move(*loaded));
         return lifecycle::ReloadChange{.apply =
                                            [this, shared] {
                                                log.set_level(log_level(shared->first.log.level));
@@ -445,7 +446,8 @@ runtime::Task<int> ServeProcess::Impl::stop() {
     if (failed) {
         sequence->lose_session();
     }
-    const auto last_resort = watchdog.call_at(sequence->last_deadline() + last_resort_after, [] { std::_Exit(exit_failed); });
+    const auto last_resort =
+        watchdog.call_at(sequence->last_deadline() + last_resort_after, [] { std::_Exit(exit_failed); });
     const int code = co_await sequence->run();
     health.enter(lifecycle::ProcessState::stopped);
     background.stop();
@@ -488,7 +490,8 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline)
     const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
     const bool kept = co_await worker->checkpoint(deadline);
     if (!written) {
-        co_return std::unexpected("the sink did not take everything in time; what it did not is asked for again by the next owner");
+        co_return std::unexpected(
+            "the sink did not take everything in time; what it did not is asked for again by the next owner");
     }
     if (!kept) {
         co_return std::unexpected("the last cursors could not be written");

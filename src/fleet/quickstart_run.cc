@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quickstart_run.h"
 
-#include <algorithm>
-#include <csignal>
-#include <utility>
-
 #include <longhold/base/duration_text.h>
 #include <longhold/base/json_text.h>
 #include <longhold/store/admin.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
 
 namespace longhold::fleet {
 namespace {
@@ -25,13 +25,20 @@ mock::MockOptions mock_options(const QuickstartOptions& options) {
     return mock;
 }
 
-std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
+std::int64_t micros(WallTime time) {
+    return time.time_since_epoch().count();
+}
 
 }  // namespace
 
 QuickstartRun::QuickstartRun(const QuickstartOptions& options, const runtime::Clock& clock, runtime::Loop& loop,
                              const QuickstartReports& reports)
-    : options_(options), clock_(clock), loop_(loop), reports_(reports), began_(clock.now()), upstream_(mock_options(options), clock) {}
+    : options_(options),
+      clock_(clock),
+      loop_(loop),
+      reports_(reports),
+      began_(clock.now()),
+      upstream_(mock_options(options), clock) {}
 
 QuickstartRun::~QuickstartRun() = default;
 
@@ -60,7 +67,8 @@ runtime::Task<std::expected<ProofResult, std::string>> QuickstartRun::run() {
         proof = std::unexpected(stage_ + ": " + result.error());
     }
     store_.reset();
-    const auto removed = store::admin::remove_namespace({.url = options_.store_url, .ns = options_.name_space}, true, clock_);
+    const auto removed =
+        store::admin::remove_namespace({.url = options_.store_url, .ns = options_.name_space}, true, clock_);
     if (!removed && proof) {
         co_return std::unexpected("removing the namespace " + options_.name_space + ": " + removed.error().detail);
     }
@@ -152,7 +160,8 @@ runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
     auto joined = co_await wait_for("every worker has joined", start_within, [this] {
         return std::ranges::all_of(workers_, [this](const Worker& worker) {
             const auto session = sessions_.find(worker.name);
-            return !worker.told.empty() || (session != sessions_.end() && session->second.state == core::SessionState::active);
+            return !worker.told.empty() ||
+                   (session != sessions_.end() && session->second.state == core::SessionState::active);
         });
     });
     if (!joined) {
@@ -188,7 +197,8 @@ runtime::Task<StageResult> QuickstartRun::put_connections() {
             co_return std::unexpected("the connection " + id_of(i) + " could not be put");
         }
     }
-    co_return co_await wait_for("every connection is held", options_.lease + 10s, [this] { return every_connection_is_held(); });
+    co_return co_await wait_for("every connection is held", options_.lease + 10s,
+                                [this] { return every_connection_is_held(); });
 }
 
 bool QuickstartRun::every_connection_is_held() const {
@@ -272,11 +282,12 @@ runtime::Task<StageResult> QuickstartRun::drain_one() {
     worker->process->send(SIGTERM);
     worker->told = "drained";
     const SessionId leaving{events_.harms.back().session};
-    auto handed = co_await wait_for("it has exited and others hold its connections", drain_within, [this, leaving, name] {
-        const auto drained = std::ranges::find(workers_, name, &Worker::name);
-        return drained->process->end() && every_connection_is_held() &&
-               std::ranges::none_of(rows_, [&](const core::ConnectionRow& row) { return row.owner.is(leaving); });
-    });
+    auto handed =
+        co_await wait_for("it has exited and others hold its connections", drain_within, [this, leaving, name] {
+            const auto drained = std::ranges::find(workers_, name, &Worker::name);
+            return drained->process->end() && every_connection_is_held() &&
+                   std::ranges::none_of(rows_, [&](const core::ConnectionRow& row) { return row.owner.is(leaving); });
+        });
     if (!handed) {
         co_return handed;
     }
@@ -298,13 +309,15 @@ runtime::Task<StageResult> QuickstartRun::stop_load() {
     }
     events_.stop = Stop{.at_us = micros(clock_.wall_now()), .heads = heads_of(*oracle)};
     for (std::uint32_t i = 1; i <= options_.connections; ++i) {
-        const auto done = co_await store_->set_desired(ConnectionId{id_of(i)}, core::DesiredState::stopped, clock_.now() + store_within);
+        const auto done = co_await store_->set_desired(ConnectionId{id_of(i)}, core::DesiredState::stopped,
+                                                       clock_.now() + store_within);
         if (done.verdict != core::Verdict::done) {
             co_return std::unexpected("the connection " + id_of(i) + " could not be stopped");
         }
     }
     co_return co_await wait_for("every connection is closed and released", 30s, [this] {
-        return live_.empty() && std::ranges::none_of(rows_, [](const core::ConnectionRow& row) { return row.owner.is_session(); });
+        return live_.empty() &&
+               std::ranges::none_of(rows_, [](const core::ConnectionRow& row) { return row.owner.is_session(); });
     });
 }
 

@@ -2,12 +2,6 @@
 // QuickstartRun: the stages of quickstart, one after the other, as one task.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
-
 #include <longhold/core/rows.h>
 #include <longhold/fleet/child_process.h>
 #include <longhold/fleet/quickstart.h>
@@ -16,6 +10,12 @@
 #include <longhold/runtime/task.h>
 #include <longhold/store/open.h>
 
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
 namespace longhold::fleet {
 
 // A stage's end; the error says why the run cannot go on.
@@ -23,7 +23,8 @@ using StageResult = std::expected<void, std::string>;
 
 class QuickstartRun {
 public:
-    QuickstartRun(const QuickstartOptions& options, const runtime::Clock& clock, runtime::Loop& loop, const QuickstartReports& reports);
+    QuickstartRun(const QuickstartOptions& options, const runtime::Clock& clock, runtime::Loop& loop,
+                  const QuickstartReports& reports);
     ~QuickstartRun();
     QuickstartRun(const QuickstartRun&) = delete;
     QuickstartRun& operator=(const QuickstartRun&) = delete;
@@ -60,7 +61,9 @@ private:
     [[nodiscard]] bool every_connection_is_held() const;
     [[nodiscard]] std::uint64_t held_by(const std::string& worker) const;
     [[nodiscard]] Worker* busiest();
+
     [[nodiscard]] std::string path(const std::string& name) const { return options_.directory + "/" + name; }
+
     [[nodiscard]] std::string id_of(std::uint32_t number) const;
     StageResult write_file(const std::string& name, const std::string& text) const;
     void begin_stage(const std::string& stage);
