@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -49,8 +50,17 @@ ProofRecord proof_record(const sink::ReadRecord& read) {
 
 runtime::Task<> keep(runtime::Task<std::expected<ProofResult, std::string>> work,
                      std::expected<ProofResult, std::string>& result, runtime::Loop& loop) {
-    result = co_await std::move(work);
-    loop.finish();
+    struct Finish {
+        runtime::Loop& loop;
+
+        ~Finish() { loop.finish(); }
+    } const finish{loop};
+
+    try {
+        result = co_await std::move(work);
+    } catch (const std::exception& failure) {
+        result = std::unexpected(std::string{"it threw: "} + failure.what());
+    }
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <longhold/base/duration_text.h>
 #include <longhold/base/json_text.h>
 #include <longhold/store/admin.h>
-
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <utility>
 
 namespace longhold::fleet {
@@ -30,6 +30,14 @@ std::int64_t micros(WallTime time) {
 }
 
 }  // namespace
+
+bool all_have_looked(const std::map<std::string, std::uint64_t>& counters, const SessionsByWorker& sessions) {
+    return std::ranges::all_of(counters, [&sessions](const auto& before) {
+        const auto session = sessions.find(before.first);
+        return session == sessions.end() || core::is_final(session->second.state) ||
+               session->second.counter > before.second + 1;
+    });
+}
 
 QuickstartRun::QuickstartRun(const QuickstartOptions& options, const runtime::Clock& clock, runtime::Loop& loop,
                              const QuickstartReports& reports)
@@ -57,22 +65,39 @@ std::string QuickstartRun::id_of(std::uint32_t number) const {
 }
 
 runtime::Task<std::expected<ProofResult, std::string>> QuickstartRun::run() {
-    auto result = co_await stages();
+    auto result = co_await guarded_stages();
     workers_.clear();  // whatever still runs ends here
     upstream_.stop();
     std::expected<ProofResult, std::string> proof = std::unexpected(std::string{});
     if (result) {
-        proof = prove();
+        proof = guarded_prove();
     } else {
         proof = std::unexpected(stage_ + ": " + result.error());
     }
     store_.reset();
     const auto removed =
         store::admin::remove_namespace({.url = options_.store_url, .ns = options_.name_space}, true, clock_);
-    if (!removed && proof) {
-        co_return std::unexpected("removing the namespace " + options_.name_space + ": " + removed.error().detail);
+    if (!removed) {
+        const std::string left = "removing the namespace " + options_.name_space + ": " + removed.error().detail;
+        co_return std::unexpected(proof ? left : proof.error() + "; " + left);
     }
     co_return proof;
+}
+
+runtime::Task<StageResult> QuickstartRun::guarded_stages() {
+    try {
+        co_return co_await stages();
+    } catch (const std::exception& failure) {
+        co_return std::unexpected(std::string{"it threw: "} + failure.what());
+    }
+}
+
+std::expected<ProofResult, std::string> QuickstartRun::guarded_prove() {
+    try {
+        return prove();
+    } catch (const std::exception& failure) {
+        return std::unexpected(std::string{"judging threw: "} + failure.what());
+    }
 }
 
 runtime::Task<StageResult> QuickstartRun::stages() {
@@ -172,12 +197,8 @@ runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
     for (const auto& [name, session] : sessions_) {
         counters[name] = session.counter;
     }
-    co_return co_await wait_for("every worker has seen the others", start_within, [this, counters] {
-        return std::ranges::all_of(counters, [this](const auto& before) {
-            const auto& session = sessions_.at(before.first);
-            return core::is_final(session.state) || session.counter > before.second + 1;
-        });
-    });
+    co_return co_await wait_for("every worker has seen the others", start_within,
+                                [this, counters] { return all_have_looked(counters, sessions_); });
 }
 
 runtime::Task<StageResult> QuickstartRun::put_connections() {

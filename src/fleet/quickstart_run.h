@@ -21,6 +21,13 @@ namespace longhold::fleet {
 // A stage's end; the error says why the run cannot go on.
 using StageResult = std::expected<void, std::string>;
 
+using SessionsByWorker = std::map<std::string, core::SessionRow>;
+
+// Whether every worker of `counters` has beaten since then at least so often that it has looked at the others in
+// between, or is no more: a session whose row has gone was final before.
+[[nodiscard]] bool all_have_looked(const std::map<std::string, std::uint64_t>& counters,
+                                   const SessionsByWorker& sessions);
+
 class QuickstartRun {
 public:
     QuickstartRun(const QuickstartOptions& options, const runtime::Clock& clock, runtime::Loop& loop,
@@ -51,6 +58,9 @@ private:
     runtime::Task<StageResult> stages();
 
     // ---- helpers
+    // stages() with what it throws as an error.
+    runtime::Task<StageResult> guarded_stages();
+    [[nodiscard]] std::expected<ProofResult, std::string> guarded_prove();
     StageResult start_worker(const std::string& name);
     // Looks at the store and the oracle again; reports a moment.
     runtime::Task<StageResult> look();
@@ -82,7 +92,7 @@ private:
     std::string oracle_json_;
 
     // As look() found it.
-    std::map<std::string, core::SessionRow> sessions_;  // by worker name: the newest that is not final, else any
+    SessionsByWorker sessions_;  // by worker name: the newest that is not final, else any
     std::vector<core::ConnectionRow> rows_;
     std::set<std::string> live_;  // connections with a live socket
     std::uint64_t messages_sent_ = 0;
