@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "output.h"
+#include "stop_signals.h"
 
 namespace longhold::app {
 namespace {
@@ -175,6 +176,8 @@ ExitCode run(const Arguments& arguments, Context& context) {
         return ExitCode::usage;
     }
     runtime::raise_descriptor_limit();
+    const StopSignals signals;  // until the temporary directory is gone
+    options.stop_descriptor = signals.descriptor();
     const auto kept = arguments.last("keep");
     if (kept && !use_directory(*kept, context)) {
         return ExitCode::usage;

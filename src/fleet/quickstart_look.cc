@@ -116,6 +116,9 @@ runtime::Task<StageResult> QuickstartRun::wait_for(std::string what, Duration wi
     const Instant deadline = clock_.now() + within;
     Instant moment_at{};
     for (;;) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         auto looked = co_await look();
         if (!looked) {
             co_return looked;

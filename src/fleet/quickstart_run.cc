@@ -4,6 +4,8 @@
 #include <longhold/base/duration_text.h>
 #include <longhold/base/json_text.h>
 #include <longhold/store/admin.h>
+#include <poll.h>
+
 #include <algorithm>
 #include <csignal>
 #include <exception>
@@ -72,7 +74,7 @@ runtime::Task<std::expected<ProofResult, std::string>> QuickstartRun::run() {
     if (result) {
         proof = guarded_prove();
     } else {
-        proof = std::unexpected(stage_ + ": " + result.error());
+        proof = std::unexpected(stage_ + ": " + (interrupted_ ? std::string{interruption} : result.error()));
     }
     store_.reset();
     const auto removed =
@@ -82,6 +84,12 @@ runtime::Task<std::expected<ProofResult, std::string>> QuickstartRun::run() {
         co_return std::unexpected(proof ? left : proof.error() + "; " + left);
     }
     co_return proof;
+}
+
+bool QuickstartRun::interrupted() {
+    pollfd stop{.fd = options_.stop_descriptor, .events = POLLIN, .revents = 0};
+    interrupted_ = interrupted_ || ::poll(&stop, 1, 0) > 0;  // a negative descriptor is never ready
+    return interrupted_;
 }
 
 runtime::Task<StageResult> QuickstartRun::guarded_stages() {
@@ -178,6 +186,9 @@ StageResult QuickstartRun::start_worker(const std::string& name) {
 
 runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         if (auto started = start_worker("w" + std::to_string(++workers_started_)); !started) {
             co_return started;
         }
@@ -203,6 +214,9 @@ runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
 
 runtime::Task<StageResult> QuickstartRun::put_connections() {
     for (std::uint32_t i = 1; i <= options_.connections; ++i) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         store::PutConnection put;
         put.id = ConnectionId{id_of(i)};
         put.labels = {{"made-by", "quickstart"}};
@@ -330,6 +344,9 @@ runtime::Task<StageResult> QuickstartRun::stop_load() {
     }
     events_.stop = Stop{.at_us = micros(clock_.wall_now()), .heads = heads_of(*oracle)};
     for (std::uint32_t i = 1; i <= options_.connections; ++i) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         const auto done = co_await store_->set_desired(ConnectionId{id_of(i)}, core::DesiredState::stopped,
                                                        clock_.now() + store_within);
         if (done.verdict != core::Verdict::done) {

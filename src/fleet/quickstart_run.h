@@ -14,12 +14,15 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace longhold::fleet {
 
 // A stage's end; the error says why the run cannot go on.
 using StageResult = std::expected<void, std::string>;
+
+inline constexpr std::string_view interruption = "interrupted by a signal";
 
 using SessionsByWorker = std::map<std::string, core::SessionRow>;
 
@@ -58,6 +61,7 @@ private:
     runtime::Task<StageResult> stages();
 
     // ---- helpers
+    [[nodiscard]] bool interrupted();
     // stages() with what it throws as an error.
     runtime::Task<StageResult> guarded_stages();
     [[nodiscard]] std::expected<ProofResult, std::string> guarded_prove();
@@ -84,6 +88,7 @@ private:
     const QuickstartReports& reports_;
     Instant began_;
     std::string stage_;
+    bool interrupted_ = false;
     mock::MockUpstream upstream_;
     std::unique_ptr<store::Store> store_;
     std::vector<Worker> workers_;

@@ -27,6 +27,7 @@ struct QuickstartOptions {
     double rate = 20;  // messages per second of each connection
     Duration duration = std::chrono::seconds{20};
     Duration lease = std::chrono::seconds{6};
+    int stop_descriptor = -1;  // once it is readable the run ends with an error; -1: nothing interrupts it
 };
 
 // What is known of one worker at a moment.
