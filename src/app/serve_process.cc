@@ -185,7 +185,6 @@ runtime::Task<> ServeProcess::Impl::serve() {
     add_dependencies();
     const auto started = co_await start();
     if (started && !*started) {
-        log.error("cannot start", {{"step", started->error().step}, {"reason", started->error().reason}});
         exit_code = failed ? exit_failed : exit_code == 0 ? exit_failed : exit_code;
     }
     while (started && *started && !stopping) {
