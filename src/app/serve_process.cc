@@ -487,7 +487,10 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadl
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline) {
     const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
-    const bool kept = co_await worker->checkpoint(deadline);
+    bool kept = true;
+    if (!failed) {  // without its session nothing may be written for it
+        kept = co_await worker->checkpoint(deadline);
+    }
     if (!written) {
         co_return std::unexpected(
             "the sink did not take everything in time; what it did not is asked for again by the next owner");
