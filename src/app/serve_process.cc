@@ -22,6 +22,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <list>
+#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -65,6 +66,7 @@ struct ServeProcess::Impl {
 
     // ---- while it runs
     std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
+    [[nodiscard]] std::map<std::string, std::string> degraded_modes();
     void reload();
     void before_metrics();
 
@@ -141,7 +143,8 @@ ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_prof
                                                 .oldest = scale(1s, status.pending_oldest_seconds)};
                   },
               .session = [this] { return worker ? worker->status().session : std::string{}; },
-              .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; }},
+              .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; },
+              .degraded = [this] { return degraded_modes(); }},
              random),
       admin(loop, health, metrics, [this] { before_metrics(); }) {
     profile_sets.push_back(std::move(loaded_profiles));
@@ -386,6 +389,20 @@ void ServeProcess::Impl::reload() {
                                        .restart_needed = config::keys_needing_restart(settings, shared->first)};
     };
     lifecycle::reload({{.name = "settings", .validate = validate_settings}}, log);
+}
+
+std::map<std::string, std::string> ServeProcess::Impl::degraded_modes() {
+    const auto is_on = [this](const std::string& mode) {
+        return metrics.gauge("longhold_degraded", {{"mode", mode}}).value() > 0;
+    };
+    std::map<std::string, std::string> modes;
+    if (is_on("checkpoint")) {
+        modes.emplace("checkpoint", "the last write of cursors to the store did not succeed in time");
+    }
+    if (is_on("loop_stuck")) {
+        modes.emplace("loop_stuck", "an I/O loop no longer ticks, and what it held was given up; restart the process");
+    }
+    return modes;
 }
 
 void ServeProcess::Impl::before_metrics() {
