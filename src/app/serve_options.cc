@@ -3,7 +3,11 @@
 
 #include <longhold/runtime/event.h>
 
+#include <algorithm>
+
 namespace longhold::app {
+
+using namespace std::chrono_literals;
 
 telemetry::Level log_level(std::string_view text) {
     if (text == "debug") {
@@ -61,6 +65,20 @@ worker::WorkerOptions worker_options(const config::Settings& settings, const std
     options.tombstone_retention = settings.worker.tombstone_retention;
     options.seed = seed;
     return options;
+}
+
+std::vector<lifecycle::StopStepSpec> stop_step_specs(const config::Settings& settings, bool announced) {
+    const Duration seen = announced ? settings.lease.heartbeat_every + 200ms : Duration::zero();
+    const auto& drain = settings.drain;
+    return {{.name = "balancer_wait", .budget = std::max(drain.balancer_wait, seen), .is_wait = true},
+            {.name = "handover", .budget = drain.handover, .needs_session = true},
+            {.name = "flush", .budget = drain.flush},
+            {.name = "close", .budget = drain.close}};
+}
+
+std::expected<void, std::string> check_grace(const config::Settings& settings) {
+    const auto& grace = settings.drain.grace;
+    return grace ? lifecycle::check_grace(stop_step_specs(settings, true), *grace) : std::expected<void, std::string>{};
 }
 
 std::string notify_address(const config::Environment& environment) {

@@ -36,6 +36,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration start_step_within = 20s;
+constexpr int start_steps = 3;
 constexpr Duration check_every = 2s;
 constexpr Duration check_within = 2s;
 constexpr Duration write_failure_every = 5s;
@@ -71,6 +72,8 @@ struct ServeProcess::Impl {
     void before_metrics();
 
     // ---- stop
+    void begin_to_stop();
+    void arm_last_resort(Instant due);
     void ask_to_stop(const std::string& why);
     void fail(const std::string& why);
     runtime::Task<int> stop();
@@ -108,6 +111,8 @@ struct ServeProcess::Impl {
     runtime::Event stop_wanted{loop};  // told also when the start is over
     bool start_over = false;
     bool stopping = false;
+    std::optional<Instant> stop_asked_at;  // every budget of the stop counts from here
+    std::unique_ptr<runtime::Watch> last_resort;
     bool failed = false;
     std::unique_ptr<lifecycle::StopSequence> sequence;
     std::uint64_t write_failures = 0;  // since the last was told
@@ -164,6 +169,10 @@ int ServeProcess::run() {
             "fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
             {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
     }
+    if (const auto enough = check_grace(process.settings); !enough) {
+        process.log.error("cannot start", {{"reason", enough.error()}});
+        return exit_usage;
+    }
     if (const auto listening = process.admin.listen(process.settings.admin.listen); !listening) {
         process.log.error("the admin listener cannot open", {{"reason", listening.error()}});
         return exit_usage;
@@ -185,8 +194,12 @@ int ServeProcess::run() {
 // ---- start --------------------------------------------------------------------------------------------------------
 
 runtime::Task<> ServeProcess::Impl::serve() {
+    arm_last_resort(clock.now() + start_steps * start_step_within);
     add_dependencies();
     const auto started = co_await start();
+    if (!stopping) {
+        last_resort.reset();
+    }
     if (started && !*started) {
         exit_code = failed ? exit_failed : exit_code == 0 ? exit_failed : exit_code;
     }
@@ -426,6 +439,19 @@ void ServeProcess::Impl::before_metrics() {
 
 // ---- stop -----------------------------------------------------------------------------------------------------------
 
+void ServeProcess::Impl::begin_to_stop() {
+    stopping = true;
+    stop_asked_at = clock.now();
+    arm_last_resort(lifecycle::StopPlan{stop_step_specs(settings, true), *stop_asked_at}.last_deadline());
+    stop_wanted.notify();
+}
+
+// Ends the process some time after `due`, whatever its loops are doing: a thread that hangs in the kernel, on a mount
+// that does not answer, cannot be ended in any other way.
+void ServeProcess::Impl::arm_last_resort(Instant due) {
+    last_resort = watchdog.call_at(due + last_resort_after, [] { std::_Exit(exit_failed); });
+}
+
 void ServeProcess::Impl::ask_to_stop(const std::string& why) {
     if (stopping) {
         log.warning("stopping already: waits are skipped now, flushes are not", {{"asked_by", why}});
@@ -435,8 +461,7 @@ void ServeProcess::Impl::ask_to_stop(const std::string& why) {
         return;
     }
     log.info("stopping", {{"asked_by", why}});
-    stopping = true;
-    stop_wanted.notify();
+    begin_to_stop();
 }
 
 void ServeProcess::Impl::fail(const std::string& why) {
@@ -446,24 +471,23 @@ void ServeProcess::Impl::fail(const std::string& why) {
         sequence->lose_session();
     }
     if (!stopping) {
-        stopping = true;
-        stop_wanted.notify();
+        begin_to_stop();
     }
 }
 
 runtime::Task<int> ServeProcess::Impl::stop() {
-    stopping = true;
+    if (!stopping) {
+        begin_to_stop();
+    }
     health.enter(lifecycle::ProcessState::draining);
     static_cast<void>(notifier.stopping());
     if (worker) {
         worker->begin_drain();
     }
-    sequence = std::make_unique<lifecycle::StopSequence>(loop, log, stop_steps(), clock.now());
+    sequence = std::make_unique<lifecycle::StopSequence>(loop, log, stop_steps(), *stop_asked_at);
     if (failed) {
         sequence->lose_session();
     }
-    const auto last_resort =
-        watchdog.call_at(sequence->last_deadline() + last_resort_after, [] { std::_Exit(exit_failed); });
     const int code = co_await sequence->run();
     health.enter(lifecycle::ProcessState::stopped);
     background.stop();
@@ -479,18 +503,14 @@ std::vector<lifecycle::StopStep> ServeProcess::Impl::stop_steps() {
     if (!worker) {
         return steps;
     }
-    // Peers see that this session drains before it gives anything away, so that the connections go to those who poll
-    // for them.
-    const Duration seen = worker->peers() > 0 ? settings.lease.heartbeat_every + 200ms : Duration::zero();
-    steps.push_back(
-        {{.name = "balancer_wait", .budget = std::max(settings.drain.balancer_wait, seen), .is_wait = true},
-         [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> { return wait_until(loop, deadline); }});
-    steps.push_back({{.name = "handover", .budget = settings.drain.handover, .needs_session = true},
-                     [this](Instant deadline) { return hand_over(deadline); }});
-    steps.push_back(
-        {{.name = "flush", .budget = settings.drain.flush}, [this](Instant deadline) { return flush(deadline); }});
-    steps.push_back(
-        {{.name = "close", .budget = settings.drain.close}, [this](Instant deadline) { return leave(deadline); }});
+    const std::vector<lifecycle::StepWork> works{
+        [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> { return wait_until(loop, deadline); },
+        [this](Instant deadline) { return hand_over(deadline); }, [this](Instant deadline) { return flush(deadline); },
+        [this](Instant deadline) { return leave(deadline); }};
+    auto specs = stop_step_specs(settings, worker->peers() > 0);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        steps.push_back({std::move(specs.at(i)), works.at(i)});
+    }
     return steps;
 }
 
