@@ -18,11 +18,10 @@
 #include <longhold/worker/worker.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <list>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -67,7 +66,11 @@ struct ServeProcess::Impl {
 
     // ---- while it runs
     std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
+    [[nodiscard]] std::shared_ptr<const config::ProfileSet> current_profiles() const;
+    void use_profiles(std::shared_ptr<const config::ProfileSet> set);
     [[nodiscard]] std::map<std::string, std::string> degraded_modes();
+    std::expected<lifecycle::ReloadChange, std::string> validate_reload();
+    void apply_reload(const config::Settings& fresh);
     void reload();
     void before_metrics();
 
@@ -83,8 +86,9 @@ struct ServeProcess::Impl {
     runtime::Task<lifecycle::StepResult> leave(Instant deadline);
 
     config::Settings settings;
-    std::list<config::ProfileSet> profile_sets;  // the last is current; earlier ones may still be read
-    std::atomic<const config::ProfileSet*> profiles;
+    // Asked for on every I/O thread, exchanged by a reload: whoever resolves keeps the set that it took for so long.
+    mutable std::mutex profiles_mutex;
+    std::shared_ptr<const config::ProfileSet> profiles;
     Reload load_settings;
     config::ReferenceSources sources;
     std::string version;
@@ -123,6 +127,7 @@ struct ServeProcess::Impl {
 ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_profiles, Reload reload_settings,
                          const Context& context)
     : settings(std::move(loaded)),
+      profiles(std::make_shared<const config::ProfileSet>(std::move(loaded_profiles))),
       load_settings(std::move(reload_settings)),
       sources{context.environment, context.read_file},
       version(context.build.version),
@@ -151,10 +156,7 @@ ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_prof
               .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; },
               .degraded = [this] { return degraded_modes(); }},
              random),
-      admin(loop, health, metrics, [this] { before_metrics(); }) {
-    profile_sets.push_back(std::move(loaded_profiles));
-    profiles.store(&profile_sets.back());
-}
+      admin(loop, health, metrics, [this] { before_metrics(); }) {}
 
 ServeProcess::ServeProcess(config::Settings settings, config::ProfileSet profiles, Reload load, const Context& context)
     : impl_(std::make_unique<Impl>(std::move(settings), std::move(profiles), std::move(load), context)) {}
@@ -368,40 +370,65 @@ runtime::Task<lifecycle::DependencyResult> ServeProcess::Impl::check_sink(Instan
 
 // ---- while it runs --------------------------------------------------------------------------------------------------
 
+std::shared_ptr<const config::ProfileSet> ServeProcess::Impl::current_profiles() const {
+    const std::scoped_lock lock{profiles_mutex};
+    return profiles;
+}
+
+void ServeProcess::Impl::use_profiles(std::shared_ptr<const config::ProfileSet> set) {
+    {
+        const std::scoped_lock lock{profiles_mutex};
+        profiles.swap(set);
+    }
+    // The set before ends here, or with the last resolve() that uses it.
+}
+
+// On any thread.
 std::expected<config::ResolvedProfile, std::string> ServeProcess::Impl::resolve(const std::string& spec) const {
     const auto parsed = config::parse_spec(spec, "spec");
     if (!parsed) {
         return std::unexpected(parsed.error().front().text());
     }
-    auto resolved = config::resolve_profile(*parsed, *profiles.load(), sources, "spec");
+    const auto set = current_profiles();
+    auto resolved = config::resolve_profile(*parsed, *set, sources, "spec");
     if (!resolved) {
         return std::unexpected(resolved.error().front().text());
     }
     return std::move(*resolved);
 }
 
+std::expected<lifecycle::ReloadChange, std::string> ServeProcess::Impl::validate_reload() {
+    auto loaded = load_settings();
+    if (!loaded) {
+        return std::unexpected(loaded.error());
+    }
+    if (auto enough = check_grace(*loaded); !enough) {
+        return std::unexpected(enough.error());
+    }
+    auto read = config::load_profiles(settings.profiles.directory);
+    if (!read) {
+        return std::unexpected(read.error().front().text());
+    }
+    const auto fresh = std::make_shared<const config::Settings>(std::move(*loaded));
+    const auto set = std::make_shared<const config::ProfileSet>(std::move(*read));
+    return lifecycle::ReloadChange{.apply =
+                                       [this, fresh, set] {
+                                           apply_reload(*fresh);
+                                           use_profiles(set);
+                                       },
+                                   .restart_needed = config::keys_needing_restart(settings, *fresh)};
+}
+
+void ServeProcess::Impl::apply_reload(const config::Settings& fresh) {
+    log.set_level(log_level(fresh.log.level));
+    settings.log.level = fresh.log.level;
+    if (!stopping) {  // a stop goes by the budgets that it began with
+        settings.drain = fresh.drain;
+    }
+}
+
 void ServeProcess::Impl::reload() {
-    const auto validate_settings = [this]() -> std::expected<lifecycle::ReloadChange, std::string> {
-        auto fresh = load_settings();
-        if (!fresh) {
-            return std::unexpected(fresh.error());
-        }
-        auto loaded = config::load_profiles(fresh->profiles.directory);
-        if (!loaded) {
-            return std::unexpected(loaded.error().front().text());
-        }
-        const auto shared =
-            std::make_shared<std::pair<config::Settings, config::ProfileSet>>(std::move(*fresh), std::move(*loaded));
-        return lifecycle::ReloadChange{.apply =
-                                           [this, shared] {
-                                               log.set_level(log_level(shared->first.log.level));
-                                               settings.log.level = shared->first.log.level;
-                                               profile_sets.push_back(std::move(shared->second));
-                                               profiles.store(&profile_sets.back());
-                                           },
-                                       .restart_needed = config::keys_needing_restart(settings, shared->first)};
-    };
-    lifecycle::reload({{.name = "settings", .validate = validate_settings}}, log);
+    lifecycle::reload({{.name = "settings", .validate = [this] { return validate_reload(); }}}, log);
 }
 
 std::map<std::string, std::string> ServeProcess::Impl::degraded_modes() {
