@@ -15,6 +15,7 @@
 namespace longhold::app {
 
 // Returns what `call` returns; waits for it even when its task is cancelled, so that nothing that it uses goes first.
+// That wait holds up the loop: whoever passes a call that may never return arms a last resort, see Watchdog::call_at().
 template <class T>
 [[nodiscard]] runtime::Task<T> run_blocking(runtime::Loop& loop, std::function<T()> call) {
     struct Shared {

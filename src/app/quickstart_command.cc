@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "output.h"
+#include "stop_signals.h"
 
 namespace longhold::app {
 namespace {
@@ -39,7 +40,8 @@ private:
 };
 
 template <class Number>
-bool read_number(const Arguments& arguments, std::string_view name, Number least, Number most, Number& number, Context& context) {
+bool read_number(const Arguments& arguments, std::string_view name, Number least, Number most, Number& number,
+                 Context& context) {
     const auto text = arguments.last(name);
     if (!text) {
         return true;
@@ -48,26 +50,27 @@ bool read_number(const Arguments& arguments, std::string_view name, Number least
     const char* const end = text->data() + text->size();
     const auto parsed = std::from_chars(text->data(), end, value);
     if (parsed.ec != std::errc{} || parsed.ptr != end || value < least || value > most) {
-        print_problem(context.console, {.what = "\"" + *text + "\" is no value for --" + std::string{name},
-                                        .where = "command line",
-                                        .remedy = "give a number from " + std::to_string(least) + " to " + std::to_string(most)});
+        print_problem(context.console,
+                      {.what = "\"" + *text + "\" is no value for --" + std::string{name},
+                       .where = "command line",
+                       .remedy = "give a number from " + std::to_string(least) + " to " + std::to_string(most)});
         return false;
     }
     number = value;
     return true;
 }
 
-bool read_duration(const Arguments& arguments, std::string_view name, Duration least, Duration& duration, Context& context) {
+bool read_duration(const Arguments& arguments, std::string_view name, Duration least, Duration& duration,
+                   Context& context) {
     const auto text = arguments.last(name);
     if (!text) {
         return true;
     }
     const auto parsed = parse_duration(*text);
     if (!parsed || *parsed < least) {
-        print_problem(context.console,
-                      {.what = parsed ? "--" + std::string{name} + " is too short" : parsed.error(),
-                       .where = "command line, --" + std::string{name},
-                       .remedy = "give at least " + format_duration(least)});
+        print_problem(context.console, {.what = parsed ? "--" + std::string{name} + " is too short" : parsed.error(),
+                                        .where = "command line, --" + std::string{name},
+                                        .remedy = "give at least " + format_duration(least)});
         return false;
     }
     duration = *parsed;
@@ -79,15 +82,17 @@ bool use_directory(const std::string& name, Context& context) {
     std::error_code error;
     fs::create_directories(name, error);
     if (error || !fs::is_directory(name)) {
-        print_problem(context.console, {.what = "the directory cannot be made" + (error ? ": " + error.message() : std::string{}),
-                                        .where = name,
-                                        .remedy = "give --keep a directory that can be written"});
+        print_problem(context.console,
+                      {.what = "the directory cannot be made" + (error ? ": " + error.message() : std::string{}),
+                       .where = name,
+                       .remedy = "give --keep a directory that can be written"});
         return false;
     }
     if (!fs::is_empty(name, error)) {
-        print_problem(context.console, {.what = "the directory is not empty",
-                                        .where = name,
-                                        .remedy = "give --keep a new or empty one: a proof must not find another run's files"});
+        print_problem(context.console,
+                      {.what = "the directory is not empty",
+                       .where = name,
+                       .remedy = "give --keep a new or empty one: a proof must not find another run's files"});
         return false;
     }
     return true;
@@ -113,8 +118,9 @@ public:
             table.add({worker.name, std::to_string(worker.pid), worker.state, std::to_string(worker.held)});
         }
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(moment.elapsed).count();
-        const std::string text = table.text(true) + std::to_string(seconds) + " s, " + std::to_string(moment.sockets_live) +
-                                 " sockets live, " + std::to_string(moment.messages_sent) + " messages sent by the upstream\n";
+        const std::string text = table.text(true) + std::to_string(seconds) + " s, " +
+                                 std::to_string(moment.sockets_live) + " sockets live, " +
+                                 std::to_string(moment.messages_sent) + " messages sent by the upstream\n";
         lines_ = static_cast<std::size_t>(std::ranges::count(text, '\n'));
         console_.write_error(text);
     }
@@ -170,6 +176,8 @@ ExitCode run(const Arguments& arguments, Context& context) {
         return ExitCode::usage;
     }
     runtime::raise_descriptor_limit();
+    const StopSignals signals;  // until the temporary directory is gone
+    options.stop_descriptor = signals.descriptor();
     const auto kept = arguments.last("keep");
     if (kept && !use_directory(*kept, context)) {
         return ExitCode::usage;
@@ -188,12 +196,14 @@ ExitCode run(const Arguments& arguments, Context& context) {
     if (!proof) {
         print_problem(context.console, {.what = "quickstart could not be carried out: " + proof.error(),
                                         .where = options.directory,
-                                        .remedy = kept ? "see the workers' logs there" : "run it again with --keep DIR to see the logs"});
+                                        .remedy = kept ? "see the workers' logs there"
+                                                       : "run it again with --keep DIR to see the logs"});
         return ExitCode::failed;
     }
     context.console.write(json ? fleet::proof_json(*proof, 0) + "\n" : report(*proof));
     if (kept && !json) {
-        context.console.write("Kept in " + options.directory + "; check it with: tests/e2e/check_proof " + options.directory + "\n");
+        context.console.write("Kept in " + options.directory + "; check it with: tests/e2e/check_proof " +
+                              options.directory + "\n");
     }
     return proof->holds() ? ExitCode::done : ExitCode::proof_failed;
 }
@@ -201,20 +211,21 @@ ExitCode run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Registry quickstart_commands() {
-    return {{.path = "quickstart",
-             .summary = "Run a fleet here, kill one worker, drain another, and prove that nothing was lost",
-             .examples = "longhold quickstart\n"
-                         "longhold quickstart --workers 5 --connections 500 --rate 50 --duration 1m\n"
-                         "longhold quickstart --keep proof -o json && tests/e2e/check_proof proof",
-             .options = {{.name = "workers", .value = "N", .help = "worker processes at the start (3)"},
-                         {.name = "connections", .value = "N", .help = "connections to hold (60)"},
-                         {.name = "rate", .value = "N", .help = "messages per second of each connection (20)"},
-                         {.name = "duration", .value = "TIME", .help = "of the load, without what recovery takes (20s)"},
-                         {.name = "lease", .value = "TIME", .help = "lease of the workers (6s)"},
-                         {.name = "keep", .value = "DIR", .help = "leave records, oracle, store dump and logs in DIR"},
-                         {.name = "store", .value = "URL", .help = "a store to use instead of one of its own"},
-                         output_option()},
-             .run = run}};
+    return {
+        {.path = "quickstart",
+         .summary = "Run a fleet here, kill one worker, drain another, and prove that nothing was lost",
+         .examples = "longhold quickstart\n"
+                     "longhold quickstart --workers 5 --connections 500 --rate 50 --duration 1m\n"
+                     "longhold quickstart --keep proof -o json && tests/e2e/check_proof proof",
+         .options = {{.name = "workers", .value = "N", .help = "worker processes at the start (3)"},
+                     {.name = "connections", .value = "N", .help = "connections to hold (60)"},
+                     {.name = "rate", .value = "N", .help = "messages per second of each connection (20)"},
+                     {.name = "duration", .value = "TIME", .help = "of the load, without what recovery takes (20s)"},
+                     {.name = "lease", .value = "TIME", .help = "lease of the workers (6s)"},
+                     {.name = "keep", .value = "DIR", .help = "leave records, oracle, store dump and logs in DIR"},
+                     {.name = "store", .value = "URL", .help = "a store to use instead of one of its own"},
+                     output_option()},
+         .run = run}};
 }
 
 }  // namespace longhold::app

@@ -3,7 +3,11 @@
 
 #include <longhold/runtime/event.h>
 
+#include <algorithm>
+
 namespace longhold::app {
+
+using namespace std::chrono_literals;
 
 telemetry::Level log_level(std::string_view text) {
     if (text == "debug") {
@@ -28,8 +32,9 @@ sink::SinkOptions sink_options(const config::Settings& settings) {
     return options;
 }
 
-worker::WorkerOptions worker_options(const config::Settings& settings, const std::string& worker_id, const std::string& version,
-                                     std::uint32_t buckets, std::uint32_t cores, std::uint64_t seed) {
+worker::WorkerOptions worker_options(const config::Settings& settings, const std::string& worker_id,
+                                     const std::string& version, std::uint32_t buckets, std::uint32_t cores,
+                                     std::uint64_t seed) {
     worker::WorkerOptions options;
     auto& engine = options.engine;
     engine.worker = WorkerId{worker_id};
@@ -62,12 +67,28 @@ worker::WorkerOptions worker_options(const config::Settings& settings, const std
     return options;
 }
 
+std::vector<lifecycle::StopStepSpec> stop_step_specs(const config::Settings& settings, bool announced) {
+    const Duration seen = announced ? settings.lease.heartbeat_every + 200ms : Duration::zero();
+    const auto& drain = settings.drain;
+    return {{.name = "balancer_wait", .budget = std::max(drain.balancer_wait, seen), .is_wait = true},
+            {.name = "handover", .budget = drain.handover, .needs_session = true},
+            {.name = "flush", .budget = drain.flush},
+            {.name = "close", .budget = drain.close}};
+}
+
+std::expected<void, std::string> check_grace(const config::Settings& settings) {
+    const auto& grace = settings.drain.grace;
+    return grace ? lifecycle::check_grace(stop_step_specs(settings, true), *grace) : std::expected<void, std::string>{};
+}
+
 std::string notify_address(const config::Environment& environment) {
     const auto found = environment.find("NOTIFY_SOCKET");
     return found == environment.end() ? std::string{} : found->second;
 }
 
-std::string listen_host(std::string_view address) { return std::string{address.substr(0, address.rfind(':'))}; }
+std::string listen_host(std::string_view address) {
+    return std::string{address.substr(0, address.rfind(':'))};
+}
 
 runtime::Task<lifecycle::StepResult> wait_until(runtime::Loop& loop, Instant deadline) {
     co_await runtime::sleep_until(loop, deadline);

@@ -4,6 +4,7 @@
 
 #include <longhold/config/settings.h>
 #include <longhold/lifecycle/step_result.h>
+#include <longhold/lifecycle/stop_plan.h>
 #include <longhold/runtime/loop.h>
 #include <longhold/runtime/task.h>
 #include <longhold/sink/open.h>
@@ -11,8 +12,10 @@
 #include <longhold/worker/worker.h>
 
 #include <cstdint>
+#include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace longhold::app {
 
@@ -21,8 +24,13 @@ namespace longhold::app {
 [[nodiscard]] sink::SinkOptions sink_options(const config::Settings& settings);
 // `cores`: threads where the settings say 0.
 [[nodiscard]] worker::WorkerOptions worker_options(const config::Settings& settings, const std::string& worker_id,
-                                                   const std::string& version, std::uint32_t buckets, std::uint32_t cores,
-                                                   std::uint64_t seed);
+                                                   const std::string& version, std::uint32_t buckets,
+                                                   std::uint32_t cores, std::uint64_t seed);
+// The steps of a stop, in their order. `announced`: others are there, who must see that this session drains before it
+// gives anything away, so that its connections go to those who poll for them.
+[[nodiscard]] std::vector<lifecycle::StopStepSpec> stop_step_specs(const config::Settings& settings, bool announced);
+// Whether drain.grace, where it is given, is enough for them. Errors: a sentence.
+[[nodiscard]] std::expected<void, std::string> check_grace(const config::Settings& settings);
 // The service manager's socket; empty without one.
 [[nodiscard]] std::string notify_address(const config::Environment& environment);
 // "127.0.0.1" of "127.0.0.1:8471".

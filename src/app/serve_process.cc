@@ -18,10 +18,10 @@
 #include <longhold/worker/worker.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <list>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -35,6 +35,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration start_step_within = 20s;
+constexpr int start_steps = 3;
 constexpr Duration check_every = 2s;
 constexpr Duration check_within = 2s;
 constexpr Duration write_failure_every = 5s;
@@ -65,10 +66,17 @@ struct ServeProcess::Impl {
 
     // ---- while it runs
     std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
+    [[nodiscard]] std::shared_ptr<const config::ProfileSet> current_profiles() const;
+    void use_profiles(std::shared_ptr<const config::ProfileSet> set);
+    [[nodiscard]] std::map<std::string, std::string> degraded_modes();
+    std::expected<lifecycle::ReloadChange, std::string> validate_reload();
+    void apply_reload(const config::Settings& fresh);
     void reload();
     void before_metrics();
 
     // ---- stop
+    void begin_to_stop();
+    void arm_last_resort(Instant due);
     void ask_to_stop(const std::string& why);
     void fail(const std::string& why);
     runtime::Task<int> stop();
@@ -78,8 +86,9 @@ struct ServeProcess::Impl {
     runtime::Task<lifecycle::StepResult> leave(Instant deadline);
 
     config::Settings settings;
-    std::list<config::ProfileSet> profile_sets;  // the last is current; earlier ones may still be read
-    std::atomic<const config::ProfileSet*> profiles;
+    // Asked for on every I/O thread, exchanged by a reload: whoever resolves keeps the set that it took for so long.
+    mutable std::mutex profiles_mutex;
+    std::shared_ptr<const config::ProfileSet> profiles;
     Reload load_settings;
     config::ReferenceSources sources;
     std::string version;
@@ -106,6 +115,8 @@ struct ServeProcess::Impl {
     runtime::Event stop_wanted{loop};  // told also when the start is over
     bool start_over = false;
     bool stopping = false;
+    std::optional<Instant> stop_asked_at;  // every budget of the stop counts from here
+    std::unique_ptr<runtime::Watch> last_resort;
     bool failed = false;
     std::unique_ptr<lifecycle::StopSequence> sequence;
     std::uint64_t write_failures = 0;  // since the last was told
@@ -116,6 +127,7 @@ struct ServeProcess::Impl {
 ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_profiles, Reload reload_settings,
                          const Context& context)
     : settings(std::move(loaded)),
+      profiles(std::make_shared<const config::ProfileSet>(std::move(loaded_profiles))),
       load_settings(std::move(reload_settings)),
       sources{context.environment, config::read_regular_file},
       version(context.build.version),
@@ -123,30 +135,28 @@ ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_prof
                                            : settings.worker.id),
       log(log_level(settings.log.level), log_format(settings.log.format)),
       sockets(settings.worker.max_connections + 1'024UL),
-      watchdog(clock, sockets,
-               {.on_pause =
-                    [this](runtime::Pause pause) {
-                        const bool late = pause.kind == runtime::Pause::Kind::late_wake;
-                        metrics.counter("longhold_pauses_total", {{"kind", late ? "late_wake" : "clocks_diverged"}}).add();
-                        log.warning(late ? "the process stood still" : "the clocks moved apart", {{"for", pause.length}});
-                    }}),
+      watchdog(
+          clock, sockets,
+          {.on_pause =
+               [this](runtime::Pause pause) {
+                   const bool late = pause.kind == runtime::Pause::Kind::late_wake;
+                   metrics.counter("longhold_pauses_total", {{"kind", late ? "late_wake" : "clocks_diverged"}}).add();
+                   log.warning(late ? "the process stood still" : "the clocks moved apart", {{"for", pause.length}});
+               }}),
       notifier(notify_address(context.environment)),
       health({.version = version, .roles = settings.roles, .worker = worker_id},
              {.pending =
                   [this] {
                       const auto status = worker ? worker->status() : worker::WorkerStatus{};
-                      return lifecycle::Pending{
-                          .records = status.pending_records,
-                          .bytes = status.pending_bytes,
-                          .oldest = scale(1s, status.pending_oldest_seconds)};
+                      return lifecycle::Pending{.records = status.pending_records,
+                                                .bytes = status.pending_bytes,
+                                                .oldest = scale(1s, status.pending_oldest_seconds)};
                   },
               .session = [this] { return worker ? worker->status().session : std::string{}; },
-              .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; }},
+              .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; },
+              .degraded = [this] { return degraded_modes(); }},
              random),
-      admin(loop, health, metrics, [this] { before_metrics(); }) {
-    profile_sets.push_back(std::move(loaded_profiles));
-    profiles.store(&profile_sets.back());
-}
+      admin(loop, health, metrics, [this] { before_metrics(); }) {}
 
 ServeProcess::ServeProcess(config::Settings settings, config::ProfileSet profiles, Reload load, const Context& context)
     : impl_(std::make_unique<Impl>(std::move(settings), std::move(profiles), std::move(load), context)) {}
@@ -157,8 +167,13 @@ int ServeProcess::run() {
     Impl& process = *impl_;
     const auto limit = runtime::raise_descriptor_limit();
     if (limit.now < process.settings.worker.max_connections + 256UL) {
-        process.log.warning("fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
-                            {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
+        process.log.warning(
+            "fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
+            {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
+    }
+    if (const auto enough = check_grace(process.settings); !enough) {
+        process.log.error("cannot start", {{"reason", enough.error()}});
+        return exit_usage;
     }
     if (const auto listening = process.admin.listen(process.settings.admin.listen); !listening) {
         process.log.error("the admin listener cannot open", {{"reason", listening.error()}});
@@ -169,11 +184,10 @@ int ServeProcess::run() {
                                              {"worker", process.worker_id},
                                              {"pid", runtime::process_id()}});
     process.signals = std::make_unique<runtime::Signals>(
-        process.loop, runtime::SignalHandlers{.on_stop =
-                                                  [&process](int signal) {
-                                                      process.ask_to_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
-                                                  },
-                                              .on_reload = [&process] { process.reload(); }});
+        process.loop,
+        runtime::SignalHandlers{
+            .on_stop = [&process](int signal) { process.ask_to_stop(signal == SIGTERM ? "SIGTERM" : "SIGINT"); },
+            .on_reload = [&process] { process.reload(); }});
     process.main_tasks.spawn(process.serve());
     process.loop.run();
     return process.exit_code;
@@ -182,10 +196,13 @@ int ServeProcess::run() {
 // ---- start --------------------------------------------------------------------------------------------------------
 
 runtime::Task<> ServeProcess::Impl::serve() {
+    arm_last_resort(clock.now() + start_steps * start_step_within);
     add_dependencies();
     const auto started = co_await start();
+    if (!stopping) {
+        last_resort.reset();
+    }
     if (started && !*started) {
-        log.error("cannot start", {{"step", started->error().step}, {"reason", started->error().reason}});
         exit_code = failed ? exit_failed : exit_code == 0 ? exit_failed : exit_code;
     }
     while (started && *started && !stopping) {
@@ -320,12 +337,12 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::join(Instant deadline) 
 void ServeProcess::Impl::began() {
     health.enter(lifecycle::ProcessState::ready);
     metrics.gauge("longhold_build_info", {{"version", version}}).set(1);
-    background.spawn(lifecycle::check_dependency(loop, health, log, "store",
-                                                 [this](Instant deadline) { return check_store(deadline); }, check_every,
-                                                 check_within));
-    background.spawn(lifecycle::check_dependency(loop, health, log, "sink",
-                                                 [this](Instant deadline) { return check_sink(deadline); }, check_every,
-                                                 check_within));
+    background.spawn(lifecycle::check_dependency(
+        loop, health, log, "store", [this](Instant deadline) { return check_store(deadline); }, check_every,
+        check_within));
+    background.spawn(lifecycle::check_dependency(
+        loop, health, log, "sink", [this](Instant deadline) { return check_sink(deadline); }, check_every,
+        check_within));
     background.spawn(lifecycle::feed_service_watchdog(loop, health, notifier, log, check_every));
     if (const auto told = notifier.ready(); !told) {
         log.warning("the service manager cannot be told", {{"reason", told.error()}});
@@ -353,39 +370,79 @@ runtime::Task<lifecycle::DependencyResult> ServeProcess::Impl::check_sink(Instan
 
 // ---- while it runs --------------------------------------------------------------------------------------------------
 
+std::shared_ptr<const config::ProfileSet> ServeProcess::Impl::current_profiles() const {
+    const std::scoped_lock lock{profiles_mutex};
+    return profiles;
+}
+
+void ServeProcess::Impl::use_profiles(std::shared_ptr<const config::ProfileSet> set) {
+    {
+        const std::scoped_lock lock{profiles_mutex};
+        profiles.swap(set);
+    }
+    // The set before ends here, or with the last resolve() that uses it.
+}
+
+// On any thread.
 std::expected<config::ResolvedProfile, std::string> ServeProcess::Impl::resolve(const std::string& spec) const {
     const auto parsed = config::parse_spec(spec, "spec");
     if (!parsed) {
         return std::unexpected(parsed.error().front().text());
     }
-    auto resolved = config::resolve_profile(*parsed, *profiles.load(), sources, "spec");
+    const auto set = current_profiles();
+    auto resolved = config::resolve_profile(*parsed, *set, sources, "spec");
     if (!resolved) {
         return std::unexpected(resolved.error().front().text());
     }
     return std::move(*resolved);
 }
 
+std::expected<lifecycle::ReloadChange, std::string> ServeProcess::Impl::validate_reload() {
+    auto loaded = load_settings();
+    if (!loaded) {
+        return std::unexpected(loaded.error());
+    }
+    if (auto enough = check_grace(*loaded); !enough) {
+        return std::unexpected(enough.error());
+    }
+    auto read = config::load_profiles(settings.profiles.directory);
+    if (!read) {
+        return std::unexpected(read.error().front().text());
+    }
+    const auto fresh = std::make_shared<const config::Settings>(std::move(*loaded));
+    const auto set = std::make_shared<const config::ProfileSet>(std::move(*read));
+    return lifecycle::ReloadChange{.apply =
+                                       [this, fresh, set] {
+                                           apply_reload(*fresh);
+                                           use_profiles(set);
+                                       },
+                                   .restart_needed = config::keys_needing_restart(settings, *fresh)};
+}
+
+void ServeProcess::Impl::apply_reload(const config::Settings& fresh) {
+    log.set_level(log_level(fresh.log.level));
+    settings.log.level = fresh.log.level;
+    if (!stopping) {  // a stop goes by the budgets that it began with
+        settings.drain = fresh.drain;
+    }
+}
+
 void ServeProcess::Impl::reload() {
-    const auto validate_settings = [this]() -> std::expected<lifecycle::ReloadChange, std::string> {
-        auto fresh = load_settings();
-        if (!fresh) {
-            return std::unexpected(fresh.error());
-        }
-        auto loaded = config::load_profiles(fresh->profiles.directory);
-        if (!loaded) {
-            return std::unexpected(loaded.error().front().text());
-        }
-        const auto shared = std::make_shared<std::pair<config::Settings, config::ProfileSet>>(std::move(*fresh), std::move(*loaded));
-        return lifecycle::ReloadChange{.apply =
-                                           [this, shared] {
-                                               log.set_level(log_level(shared->first.log.level));
-                                               settings.log.level = shared->first.log.level;
-                                               profile_sets.push_back(std::move(shared->second));
-                                               profiles.store(&profile_sets.back());
-                                           },
-                                       .restart_needed = config::keys_needing_restart(settings, shared->first)};
+    lifecycle::reload({{.name = "settings", .validate = [this] { return validate_reload(); }}}, log);
+}
+
+std::map<std::string, std::string> ServeProcess::Impl::degraded_modes() {
+    const auto is_on = [this](const std::string& mode) {
+        return metrics.gauge("longhold_degraded", {{"mode", mode}}).value() > 0;
     };
-    lifecycle::reload({{.name = "settings", .validate = validate_settings}}, log);
+    std::map<std::string, std::string> modes;
+    if (is_on("checkpoint")) {
+        modes.emplace("checkpoint", "the last write of cursors to the store did not succeed in time");
+    }
+    if (is_on("loop_stuck")) {
+        modes.emplace("loop_stuck", "an I/O loop no longer ticks, and what it held was given up; restart the process");
+    }
+    return modes;
 }
 
 void ServeProcess::Impl::before_metrics() {
@@ -409,6 +466,19 @@ void ServeProcess::Impl::before_metrics() {
 
 // ---- stop -----------------------------------------------------------------------------------------------------------
 
+void ServeProcess::Impl::begin_to_stop() {
+    stopping = true;
+    stop_asked_at = clock.now();
+    arm_last_resort(lifecycle::StopPlan{stop_step_specs(settings, true), *stop_asked_at}.last_deadline());
+    stop_wanted.notify();
+}
+
+// Ends the process some time after `due`, whatever its loops are doing: a thread that hangs in the kernel, on a mount
+// that does not answer, cannot be ended in any other way.
+void ServeProcess::Impl::arm_last_resort(Instant due) {
+    last_resort = watchdog.call_at(due + last_resort_after, [] { std::_Exit(exit_failed); });
+}
+
 void ServeProcess::Impl::ask_to_stop(const std::string& why) {
     if (stopping) {
         log.warning("stopping already: waits are skipped now, flushes are not", {{"asked_by", why}});
@@ -418,8 +488,7 @@ void ServeProcess::Impl::ask_to_stop(const std::string& why) {
         return;
     }
     log.info("stopping", {{"asked_by", why}});
-    stopping = true;
-    stop_wanted.notify();
+    begin_to_stop();
 }
 
 void ServeProcess::Impl::fail(const std::string& why) {
@@ -429,23 +498,23 @@ void ServeProcess::Impl::fail(const std::string& why) {
         sequence->lose_session();
     }
     if (!stopping) {
-        stopping = true;
-        stop_wanted.notify();
+        begin_to_stop();
     }
 }
 
 runtime::Task<int> ServeProcess::Impl::stop() {
-    stopping = true;
+    if (!stopping) {
+        begin_to_stop();
+    }
     health.enter(lifecycle::ProcessState::draining);
     static_cast<void>(notifier.stopping());
     if (worker) {
         worker->begin_drain();
     }
-    sequence = std::make_unique<lifecycle::StopSequence>(loop, log, stop_steps(), clock.now());
+    sequence = std::make_unique<lifecycle::StopSequence>(loop, log, stop_steps(), *stop_asked_at);
     if (failed) {
         sequence->lose_session();
     }
-    const auto last_resort = watchdog.call_at(sequence->last_deadline() + last_resort_after, [] { std::_Exit(exit_failed); });
     const int code = co_await sequence->run();
     health.enter(lifecycle::ProcessState::stopped);
     background.stop();
@@ -461,18 +530,14 @@ std::vector<lifecycle::StopStep> ServeProcess::Impl::stop_steps() {
     if (!worker) {
         return steps;
     }
-    // Peers see that this session drains before it gives anything away, so that the connections go to those who poll
-    // for them.
-    const Duration seen = worker->peers() > 0 ? settings.lease.heartbeat_every + 200ms : Duration::zero();
-    steps.push_back(
-        {{.name = "balancer_wait", .budget = std::max(settings.drain.balancer_wait, seen), .is_wait = true},
-         [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> { return wait_until(loop, deadline); }});
-    steps.push_back({{.name = "handover", .budget = settings.drain.handover, .needs_session = true},
-                     [this](Instant deadline) { return hand_over(deadline); }});
-    steps.push_back(
-        {{.name = "flush", .budget = settings.drain.flush}, [this](Instant deadline) { return flush(deadline); }});
-    steps.push_back(
-        {{.name = "close", .budget = settings.drain.close}, [this](Instant deadline) { return leave(deadline); }});
+    const std::vector<lifecycle::StepWork> works{
+        [this](Instant deadline) -> runtime::Task<lifecycle::StepResult> { return wait_until(loop, deadline); },
+        [this](Instant deadline) { return hand_over(deadline); }, [this](Instant deadline) { return flush(deadline); },
+        [this](Instant deadline) { return leave(deadline); }};
+    auto specs = stop_step_specs(settings, worker->peers() > 0);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        steps.push_back({std::move(specs.at(i)), works.at(i)});
+    }
     return steps;
 }
 
@@ -490,11 +555,13 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadl
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::flush(Instant deadline) {
     const bool written = co_await run_blocking<bool>(loop, [this, deadline] { return sink->close(deadline - 500ms); });
     bool kept = true;
-    if (worker->status().session_state == "draining") {  // a session past its deadline writes nothing more
+    // A session past its deadline writes nothing more.
+    if (!failed && worker->status().session_state == "draining") {
         kept = co_await worker->checkpoint(std::min(deadline, clock.now() + settings.drain.flush));
     }
     if (!written) {
-        co_return std::unexpected("the sink did not take everything in time; what it did not is asked for again by the next owner");
+        co_return std::unexpected(
+            "the sink did not take everything in time; what it did not is asked for again by the next owner");
     }
     if (!kept) {
         co_return std::unexpected("the last cursors could not be written");

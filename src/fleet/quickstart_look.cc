@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a QuickstartRun watches its fleet, and what it makes of it in the end.
-#include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <iterator>
-#include <utility>
-
 #include <longhold/runtime/event.h>
 #include <longhold/runtime/task_group.h>
 #include <longhold/sink/ndjson/reader.h>
 #include <longhold/store/admin.h>
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "quickstart_run.h"
 
@@ -47,10 +48,19 @@ ProofRecord proof_record(const sink::ReadRecord& read) {
     return record;
 }
 
-runtime::Task<> keep(runtime::Task<std::expected<ProofResult, std::string>> work, std::expected<ProofResult, std::string>& result,
-                     runtime::Loop& loop) {
-    result = co_await std::move(work);
-    loop.finish();
+runtime::Task<> keep(runtime::Task<std::expected<ProofResult, std::string>> work,
+                     std::expected<ProofResult, std::string>& result, runtime::Loop& loop) {
+    struct Finish {
+        runtime::Loop& loop;
+
+        ~Finish() { loop.finish(); }
+    } const finish{loop};
+
+    try {
+        result = co_await std::move(work);
+    } catch (const std::exception& failure) {
+        result = std::unexpected(std::string{"it threw: "} + failure.what());
+    }
 }
 
 }  // namespace
@@ -69,8 +79,8 @@ runtime::Task<StageResult> QuickstartRun::look() {
     }
     rows_.clear();
     for (bool more = true; more;) {
-        auto page = co_await store_->list_connections({}, false, rows_.empty() ? ConnectionId{} : rows_.back().id, page_size,
-                                                      clock_.now() + store_within);
+        auto page = co_await store_->list_connections({}, false, rows_.empty() ? ConnectionId{} : rows_.back().id,
+                                                      page_size, clock_.now() + store_within);
         if (!page) {
             co_return std::unexpected("the store cannot be read: " + page.error().detail);
         }
@@ -106,6 +116,9 @@ runtime::Task<StageResult> QuickstartRun::wait_for(std::string what, Duration wi
     const Instant deadline = clock_.now() + within;
     Instant moment_at{};
     for (;;) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         auto looked = co_await look();
         if (!looked) {
             co_return looked;
@@ -121,7 +134,8 @@ runtime::Task<StageResult> QuickstartRun::wait_for(std::string what, Duration wi
                                     .elapsed = clock_.now() - began_};
             for (const auto& worker : workers_) {
                 const auto session = sessions_.find(worker.name);
-                std::string state = session == sessions_.end() ? "starting" : std::string{core::text(session->second.state)};
+                std::string state =
+                    session == sessions_.end() ? "starting" : std::string{core::text(session->second.state)};
                 moment.workers.push_back({.name = worker.name,
                                           .pid = worker.process->pid(),
                                           .state = worker.told == "killed" ? "killed, " + state : state,
@@ -133,7 +147,8 @@ runtime::Task<StageResult> QuickstartRun::wait_for(std::string what, Duration wi
             co_return StageResult{};
         }
         if (clock_.now() >= deadline) {
-            co_return std::unexpected("waited in vain until " + what + "; the workers' logs are in " + options_.directory);
+            co_return std::unexpected("waited in vain until " + what + "; the workers' logs are in " +
+                                      options_.directory);
         }
         co_await runtime::sleep_until(loop_, clock_.now() + look_every);
     }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quickstart_run.h"
 
-#include <algorithm>
-#include <csignal>
-#include <utility>
-
 #include <longhold/base/duration_text.h>
 #include <longhold/base/json_text.h>
 #include <longhold/store/admin.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <utility>
 
 namespace longhold::fleet {
 namespace {
@@ -25,13 +27,28 @@ mock::MockOptions mock_options(const QuickstartOptions& options) {
     return mock;
 }
 
-std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
+std::int64_t micros(WallTime time) {
+    return time.time_since_epoch().count();
+}
 
 }  // namespace
 
+bool all_have_looked(const std::map<std::string, std::uint64_t>& counters, const SessionsByWorker& sessions) {
+    return std::ranges::all_of(counters, [&sessions](const auto& before) {
+        const auto session = sessions.find(before.first);
+        return session == sessions.end() || core::is_final(session->second.state) ||
+               session->second.counter > before.second + 1;
+    });
+}
+
 QuickstartRun::QuickstartRun(const QuickstartOptions& options, const runtime::Clock& clock, runtime::Loop& loop,
                              const QuickstartReports& reports)
-    : options_(options), clock_(clock), loop_(loop), reports_(reports), began_(clock.now()), upstream_(mock_options(options), clock) {}
+    : options_(options),
+      clock_(clock),
+      loop_(loop),
+      reports_(reports),
+      began_(clock.now()),
+      upstream_(mock_options(options), clock) {}
 
 QuickstartRun::~QuickstartRun() = default;
 
@@ -50,21 +67,45 @@ std::string QuickstartRun::id_of(std::uint32_t number) const {
 }
 
 runtime::Task<std::expected<ProofResult, std::string>> QuickstartRun::run() {
-    auto result = co_await stages();
+    auto result = co_await guarded_stages();
     workers_.clear();  // whatever still runs ends here
     upstream_.stop();
     std::expected<ProofResult, std::string> proof = std::unexpected(std::string{});
     if (result) {
-        proof = prove();
+        proof = guarded_prove();
     } else {
-        proof = std::unexpected(stage_ + ": " + result.error());
+        proof = std::unexpected(stage_ + ": " + (interrupted_ ? std::string{interruption} : result.error()));
     }
     store_.reset();
-    const auto removed = store::admin::remove_namespace({.url = options_.store_url, .ns = options_.name_space}, true, clock_);
-    if (!removed && proof) {
-        co_return std::unexpected("removing the namespace " + options_.name_space + ": " + removed.error().detail);
+    const auto removed =
+        store::admin::remove_namespace({.url = options_.store_url, .ns = options_.name_space}, true, clock_);
+    if (!removed) {
+        const std::string left = "removing the namespace " + options_.name_space + ": " + removed.error().detail;
+        co_return std::unexpected(proof ? left : proof.error() + "; " + left);
     }
     co_return proof;
+}
+
+bool QuickstartRun::interrupted() {
+    pollfd stop{.fd = options_.stop_descriptor, .events = POLLIN, .revents = 0};
+    interrupted_ = interrupted_ || ::poll(&stop, 1, 0) > 0;  // a negative descriptor is never ready
+    return interrupted_;
+}
+
+runtime::Task<StageResult> QuickstartRun::guarded_stages() {
+    try {
+        co_return co_await stages();
+    } catch (const std::exception& failure) {
+        co_return std::unexpected(std::string{"it threw: "} + failure.what());
+    }
+}
+
+std::expected<ProofResult, std::string> QuickstartRun::guarded_prove() {
+    try {
+        return prove();
+    } catch (const std::exception& failure) {
+        return std::unexpected(std::string{"judging threw: "} + failure.what());
+    }
 }
 
 runtime::Task<StageResult> QuickstartRun::stages() {
@@ -145,6 +186,9 @@ StageResult QuickstartRun::start_worker(const std::string& name) {
 
 runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         if (auto started = start_worker("w" + std::to_string(++workers_started_)); !started) {
             co_return started;
         }
@@ -152,7 +196,8 @@ runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
     auto joined = co_await wait_for("every worker has joined", start_within, [this] {
         return std::ranges::all_of(workers_, [this](const Worker& worker) {
             const auto session = sessions_.find(worker.name);
-            return !worker.told.empty() || (session != sessions_.end() && session->second.state == core::SessionState::active);
+            return !worker.told.empty() ||
+                   (session != sessions_.end() && session->second.state == core::SessionState::active);
         });
     });
     if (!joined) {
@@ -163,16 +208,15 @@ runtime::Task<StageResult> QuickstartRun::start_workers(std::uint32_t count) {
     for (const auto& [name, session] : sessions_) {
         counters[name] = session.counter;
     }
-    co_return co_await wait_for("every worker has seen the others", start_within, [this, counters] {
-        return std::ranges::all_of(counters, [this](const auto& before) {
-            const auto& session = sessions_.at(before.first);
-            return core::is_final(session.state) || session.counter > before.second + 1;
-        });
-    });
+    co_return co_await wait_for("every worker has seen the others", start_within,
+                                [this, counters] { return all_have_looked(counters, sessions_); });
 }
 
 runtime::Task<StageResult> QuickstartRun::put_connections() {
     for (std::uint32_t i = 1; i <= options_.connections; ++i) {
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
         store::PutConnection put;
         put.id = ConnectionId{id_of(i)};
         put.labels = {{"made-by", "quickstart"}};
@@ -188,7 +232,8 @@ runtime::Task<StageResult> QuickstartRun::put_connections() {
             co_return std::unexpected("the connection " + id_of(i) + " could not be put");
         }
     }
-    co_return co_await wait_for("every connection is held", options_.lease + 10s, [this] { return every_connection_is_held(); });
+    co_return co_await wait_for("every connection is held", options_.lease + 10s,
+                                [this] { return every_connection_is_held(); });
 }
 
 bool QuickstartRun::every_connection_is_held() const {
@@ -272,11 +317,12 @@ runtime::Task<StageResult> QuickstartRun::drain_one() {
     worker->process->send(SIGTERM);
     worker->told = "drained";
     const SessionId leaving{events_.harms.back().session};
-    auto handed = co_await wait_for("it has exited and others hold its connections", drain_within, [this, leaving, name] {
-        const auto drained = std::ranges::find(workers_, name, &Worker::name);
-        return drained->process->end() && every_connection_is_held() &&
-               std::ranges::none_of(rows_, [&](const core::ConnectionRow& row) { return row.owner.is(leaving); });
-    });
+    auto handed =
+        co_await wait_for("it has exited and others hold its connections", drain_within, [this, leaving, name] {
+            const auto drained = std::ranges::find(workers_, name, &Worker::name);
+            return drained->process->end() && every_connection_is_held() &&
+                   std::ranges::none_of(rows_, [&](const core::ConnectionRow& row) { return row.owner.is(leaving); });
+        });
     if (!handed) {
         co_return handed;
     }
@@ -298,13 +344,18 @@ runtime::Task<StageResult> QuickstartRun::stop_load() {
     }
     events_.stop = Stop{.at_us = micros(clock_.wall_now()), .heads = heads_of(*oracle)};
     for (std::uint32_t i = 1; i <= options_.connections; ++i) {
-        const auto done = co_await store_->set_desired(ConnectionId{id_of(i)}, core::DesiredState::stopped, clock_.now() + store_within);
+        if (interrupted()) {
+            co_return std::unexpected(std::string{interruption});
+        }
+        const auto done = co_await store_->set_desired(ConnectionId{id_of(i)}, core::DesiredState::stopped,
+                                                       clock_.now() + store_within);
         if (done.verdict != core::Verdict::done) {
             co_return std::unexpected("the connection " + id_of(i) + " could not be stopped");
         }
     }
     co_return co_await wait_for("every connection is closed and released", 30s, [this] {
-        return live_.empty() && std::ranges::none_of(rows_, [](const core::ConnectionRow& row) { return row.owner.is_session(); });
+        return live_.empty() &&
+               std::ranges::none_of(rows_, [](const core::ConnectionRow& row) { return row.owner.is_session(); });
     });
 }
 

@@ -172,8 +172,10 @@ std::string Health::document(Instant now) const {
     if (sources_.dead_letters) {
         json.key("dead_letters").value(sources_.dead_letters());
     }
+    auto degraded = sources_.degraded ? sources_.degraded() : std::map<std::string, std::string>{};
+    degraded.insert(degraded_.begin(), degraded_.end());
     json.key("degraded").begin_object();
-    for (const auto& [mode, reason] : degraded_) {
+    for (const auto& [mode, reason] : degraded) {
         text(mode, reason);
     }
     json.end_object().key("dependencies").begin_object();

@@ -56,6 +56,18 @@ TEST_F(HealthTest, IsReadyOnlyBetweenStartAndDrain) {
     EXPECT_TRUE(health.livez(start).good) << "nobody kills a process for draining";
 }
 
+TEST(HealthDegraded, ShowsWhatASourceTellsBesideWhatWasSet) {
+    Random random{1};
+    std::map<std::string, std::string> told{{"checkpoint", "the store takes no writes"}};
+    Health health{HealthSettings{}, HealthSources{.degraded = [&told] { return told; }}, random};
+    health.set_degraded("sink_stuck", "disk full");
+    const Instant now{1000s};
+    EXPECT_THAT(health.document(now), HasSubstr("\"checkpoint\": \"the store takes no writes\""));
+    EXPECT_THAT(health.document(now), HasSubstr("\"sink_stuck\": \"disk full\""));
+    told.clear();
+    EXPECT_THAT(health.document(now), Not(HasSubstr("\"checkpoint\"")));
+}
+
 TEST(HealthStates, AProcessStoppedWhileItStartsHasNeverStarted) {
     Random random{1};
     Health health{{}, {}, random};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a connection when its spec changes, cannot be used, or names a secret that was replaced.
-#include "io_loop_rig.h"
+#include "io_loop_test_rig.h"
 
 namespace longhold::worker {
 namespace {

@@ -94,6 +94,24 @@ class Admin(fleet.FleetTest):
         worker.wait_log(" debug .*connection=c")
         self.assertEqual(len(mock.feed("a")["sockets"]), 1, "a reload touches no connection")
 
+    def test_a_reload_changes_the_budgets_of_the_stop(self):
+        settings = self.fleet.folder / "longhold.toml"
+        settings.write_text('[drain]\nbalancer_wait = "0s"\n')
+        self.fleet.environment["LONGHOLD_CONFIG"] = str(settings)
+        worker = self.fleet.worker("w1")
+        settings.write_text('[drain]\nbalancer_wait = "90s"\n')
+        worker.signal(signal.SIGHUP)
+        worker.wait_log("reloaded parts=1")
+        worker.signal(signal.SIGTERM)
+        worker.wait_log("step=balancer_wait within=(89|1m29)")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait_exit(PATIENCE), 0, worker.log())
+
+    def test_a_grace_without_room_for_the_announcement_ends_the_start(self):
+        worker = self.fleet.worker("w1", ready=False, drain__requests="0s", drain__handover="5s", drain__grace="17s")
+        self.assertEqual(worker.wait_exit(PATIENCE), 2, worker.log())
+        self.assertIn("drain.grace is 17s, but the stop may take 12s700ms", worker.log())
+
 
 if __name__ == "__main__":
     fleet.main()

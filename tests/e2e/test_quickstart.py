@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """quickstart proves what it says and does not grade itself: check_proof recomputes all figures; red is possible."""
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
+import sqlite3
 import subprocess
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -98,6 +102,50 @@ class Quickstart(unittest.TestCase):
         lines = path.read_text().splitlines(keepends=True)
         index = next(i for i in range(len(lines) // 2, len(lines)) if '"kind":"data"' in lines[i])
         return path, lines, index
+
+
+class InterruptedQuickstart(unittest.TestCase):
+    """A signal ends the run with 1, and nothing of it stays."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="longhold-quickstart-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+
+    def interrupt(self, number, *options):
+        errors = self.folder / "errors"
+        with open(errors, "wb") as output:
+            run = subprocess.Popen([longhold(), "quickstart", "--connections", "6", *options],
+                                   stdout=subprocess.DEVNULL, stderr=output, start_new_session=True,
+                                   env=os.environ | {"TMPDIR": str(self.temporary)})
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        end = time.monotonic() + 60
+        while "delivering" not in errors.read_text():
+            self.assertIsNone(run.poll(), errors.read_text())
+            self.assertLess(time.monotonic(), end, errors.read_text())
+            time.sleep(0.05)
+        self.assertEqual(len(list(self.temporary.iterdir())), 1)
+        run.send_signal(number)
+        self.assertEqual(run.wait(30), 1)
+        self.assertIn("interrupted", errors.read_text())
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        found = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True)
+        self.assertEqual(found.stdout, "", "no worker is left running")
+
+    def test_sigint_leaves_nothing(self):
+        self.interrupt(signal.SIGINT)
+
+    def test_sigterm_leaves_no_namespace_in_a_store_that_stays(self):
+        url = f"sqlite:{self.folder}/own.db"
+        self.interrupt(signal.SIGTERM, "--store", url)
+        with contextlib.closing(sqlite3.connect(self.folder / "own.db")) as store:
+            tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            self.assertTrue(tables)
+            for table in tables:
+                for row in store.execute(f'SELECT * FROM "{table}"'):
+                    self.assertFalse([cell for cell in row if "quickstart-" in str(cell)], f"in {table}: {row}")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,10 @@ void Holdings::take(const std::vector<Won>& won, bool draining, Turn& turn) {
             give(row.id, row.epoch, std::nullopt);
             continue;
         }
-        held_.insert_or_assign(row.id, Held{.row = row});
+        if (const auto former = held_.find(row.id); former != held_.end()) {
+            drop(former);
+        }
+        held_.emplace(row.id, Held{.row = row});
         turn.emit(OpenConnection{row, held_before});
     }
 }
@@ -115,7 +118,7 @@ void Holdings::follow(Held& held, const ConnectionRow& row, Orphans& orphans, Tu
         if (row.epoch > held.row.epoch) {
             // A late claim of ours has passed the epoch that we act on: stop, and claim anew.
             turn.emit(AbortConnection{row.id, held.row.epoch});
-            held_.erase(row.id);
+            drop(held_.find(row.id));
             orphans.nominate_own(row, turn);
         }
         return;  // an older page
@@ -133,6 +136,7 @@ void Holdings::follow(Held& held, const ConnectionRow& row, Orphans& orphans, Tu
 void Holdings::close(Held& held, CloseReason reason, Turn& turn) {
     if (!held.closing) {
         held.closing = true;
+        ++closing_;
         turn.emit(CloseConnection{held.row.id, held.row.epoch, reason});
     }
 }
@@ -142,8 +146,13 @@ void Holdings::on_closed(const Closed& closed, Turn& /*turn*/) {
     if (held == held_.end() || held->second.row.epoch != closed.epoch) {
         return;  // of an epoch that is not ours any more
     }
-    held_.erase(held);
+    drop(held);
     give(closed.connection, closed.epoch, closed.cursor);
+}
+
+void Holdings::drop(std::map<ConnectionId, Held>::iterator held) {
+    closing_ -= held->second.closing ? 1 : 0;
+    held_.erase(held);
 }
 
 void Holdings::on_loop_stuck(const LoopStuck& stuck, Turn& turn) {
@@ -233,20 +242,18 @@ void Holdings::close_next(Turn& turn) {
     if (to_hand_over_.empty()) {
         return;
     }
-    auto closing = static_cast<std::uint32_t>(
-        std::ranges::count_if(held_, [](const auto& entry) { return entry.second.closing; }));
-    while (closing < at_once_ && !to_hand_over_.empty()) {
+    while (closing_ < at_once_ && !to_hand_over_.empty()) {
         const auto held = held_.find(to_hand_over_.front());
         to_hand_over_.pop_front();
         if (held != held_.end() && !held->second.closing) {
             close(held->second, CloseReason::drain, turn);
-            ++closing;
         }
     }
 }
 
 void Holdings::forget() {
     to_hand_over_.clear();
+    closing_ = 0;
     held_.clear();
     releasing_.clear();
     polling_ = false;

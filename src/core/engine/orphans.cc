@@ -8,6 +8,9 @@
 namespace longhold::core {
 namespace {
 
+// Polls in a poll interval while a session drains.
+constexpr int drain_polls = 5;
+
 // Claim calls on the way at a time; each has one page of rows.
 constexpr std::uint32_t claim_calls_max = 4;
 
@@ -79,7 +82,9 @@ void Orphans::poll(const OwnSession& own, const Peers& peers, Turn& turn) {
                 ask.buckets.push_back(bucket);
             }
         }
-        poll_at_ = turn.now + turn.jittered(turn.config.unowned_every);
+        // While a session drains, what it releases is looked for more often: each poll interval is a gap of a connection.
+        const Duration every = turn.config.unowned_every / (peers.any_draining() ? drain_polls : 1);
+        poll_at_ = turn.now + turn.jittered(every);
         if (!ask.buckets.empty()) {
             polling_ = true;
             turn.call(std::move(ask));

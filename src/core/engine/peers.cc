@@ -288,6 +288,10 @@ std::vector<SessionRow> Peers::active() const {
     return rows;
 }
 
+bool Peers::any_draining() const {
+    return std::ranges::any_of(peers_, [](const auto& entry) { return entry.second.row.state == SessionState::draining; });
+}
+
 void Peers::look_now() {
     looked_once_ = false;
     last_look_ = Instant{};

@@ -62,6 +62,7 @@ private:
 
     void close(Held& held, CloseReason reason, Turn& turn);
     void close_next(Turn& turn);
+    void drop(std::map<ConnectionId, Held>::iterator held);
     void send_releases(OwnSession& own, Turn& turn);
     void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
     void follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
@@ -70,6 +71,7 @@ private:
     std::map<ConnectionId, Giving> releasing_;
     std::deque<ConnectionId> to_hand_over_;  // in order
     std::uint32_t at_once_ = 0;
+    std::uint32_t closing_ = 0;  // of held_
     bool polling_ = false;
     Instant poll_at_{};
     Instant retry_at_{};  // of all releases that came to nothing

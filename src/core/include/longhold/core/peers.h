@@ -49,6 +49,9 @@ public:
     // Sessions that may be given work.
     [[nodiscard]] std::vector<SessionRow> active() const;
 
+    // Whether a session is about to give its connections away.
+    [[nodiscard]] bool any_draining() const;
+
     // Makes the next look at once.
     void look_now();
 

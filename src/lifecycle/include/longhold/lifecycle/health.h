@@ -68,6 +68,8 @@ struct HealthSources {
     std::function<std::uint64_t()> dead_letters{};  // with the api role
     std::function<std::string()> session{};         // the worker's current session; an empty text is none
     std::function<std::uint64_t()> connections{};   // held right now
+    // Modes of working with less that others keep, and why; shown with those of set_degraded().
+    std::function<std::map<std::string, std::string>()> degraded{};
 };
 
 struct HealthSettings {
