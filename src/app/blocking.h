@@ -24,6 +24,7 @@ template <class T>
         std::optional<T> result;
         runtime::Event ended;
     };
+
     const auto shared = std::make_shared<Shared>(loop);
     const runtime::Thread thread{"blocking", [&loop, shared, call = std::move(call)] {
                                      auto result = std::make_shared<T>(call());

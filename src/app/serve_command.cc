@@ -32,9 +32,10 @@ ExitCode serve(const Arguments& arguments, Context& context) {
 Registry serve_commands() {
     return {{.path = "serve",
              .summary = "Run a worker: claim connections, hold their sockets, deliver messages",
-             .examples = "longhold serve\n"
-                         "longhold serve --config longhold.toml\n"
-                         "longhold serve --set store.url=sqlite:/var/lib/longhold/fleet.db --set worker.max_connections=2000",
+             .examples =
+                 "longhold serve\n"
+                 "longhold serve --config longhold.toml\n"
+                 "longhold serve --set store.url=sqlite:/var/lib/longhold/fleet.db --set worker.max_connections=2000",
              .options = settings_options(),
              .run = serve}};
 }

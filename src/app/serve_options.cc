@@ -81,6 +81,13 @@ std::expected<void, std::string> check_grace(const config::Settings& settings) {
     return grace ? lifecycle::check_grace(stop_step_specs(settings, true), *grace) : std::expected<void, std::string>{};
 }
 
+std::uint32_t connections_within(std::uint64_t descriptors, std::uint32_t wanted) {
+    // Sockets that are closing beside those that are open, files, listeners, timers.
+    constexpr std::uint64_t kept = 64;
+    const std::uint64_t free = descriptors > 2 * kept ? descriptors - kept : descriptors / 2;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, free));
+}
+
 std::string notify_address(const config::Environment& environment) {
     const auto found = environment.find("NOTIFY_SOCKET");
     return found == environment.end() ? std::string{} : found->second;

@@ -31,6 +31,8 @@ namespace longhold::app {
 [[nodiscard]] std::vector<lifecycle::StopStepSpec> stop_step_specs(const config::Settings& settings, bool announced);
 // Whether drain.grace, where it is given, is enough for them. Errors: a sentence.
 [[nodiscard]] std::expected<void, std::string> check_grace(const config::Settings& settings);
+// How many connections may be held with so many descriptors, so that sink, store and admin listener keep theirs.
+[[nodiscard]] std::uint32_t connections_within(std::uint64_t descriptors, std::uint32_t wanted);
 // The service manager's socket; empty without one.
 [[nodiscard]] std::string notify_address(const config::Environment& environment);
 // "127.0.0.1" of "127.0.0.1:8471".

@@ -39,5 +39,11 @@ TEST(Grace, CoversTheWaitForOthers) {
     EXPECT_THAT(refused.error(), HasSubstr("drain.grace is 16s, but the stop may take 11s200ms"));
 }
 
+TEST(ServeOptions, KeepDescriptorsForWhatIsNoConnection) {
+    EXPECT_EQ(connections_within(20'000, 10'000), 10'000U);
+    EXPECT_EQ(connections_within(1'024, 10'000), 960U);
+    EXPECT_EQ(connections_within(40, 10'000), 20U);
+}
+
 }  // namespace
 }  // namespace longhold::app

@@ -18,10 +18,11 @@
 #include <longhold/worker/worker.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <list>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -66,8 +67,7 @@ struct ServeProcess::Impl {
 
     // ---- while it runs
     std::expected<config::ResolvedProfile, std::string> resolve(const std::string& spec) const;
-    [[nodiscard]] std::shared_ptr<const config::ProfileSet> current_profiles() const;
-    void use_profiles(std::shared_ptr<const config::ProfileSet> set);
+    void use_profiles(config::ProfileSet set);
     [[nodiscard]] std::map<std::string, std::string> degraded_modes();
     std::expected<lifecycle::ReloadChange, std::string> validate_reload();
     void apply_reload(const config::Settings& fresh);
@@ -87,12 +87,15 @@ struct ServeProcess::Impl {
 
     config::Settings settings;
     // Asked for on every I/O thread, exchanged by a reload: whoever resolves keeps the set that it took for so long.
-    mutable std::mutex profiles_mutex;
-    std::shared_ptr<const config::ProfileSet> profiles;
+    // Every set that was ever current: I/O threads may be reading an earlier one. A reload adds one only when it
+    // differs.
+    std::list<config::ProfileSet> profile_sets;
+    std::atomic<const config::ProfileSet*> profiles;
     Reload load_settings;
     config::ReferenceSources sources;
     std::string version;
     std::string worker_id;
+    std::uint32_t capacity = 0;  // of connections, within the limit of descriptors
 
     runtime::SystemClock clock;
     telemetry::Log log;
@@ -127,7 +130,8 @@ struct ServeProcess::Impl {
 ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_profiles, Reload reload_settings,
                          const Context& context)
     : settings(std::move(loaded)),
-      profiles(std::make_shared<const config::ProfileSet>(std::move(loaded_profiles))),
+      profile_sets{std::move(loaded_profiles)},
+      profiles(&profile_sets.back()),
       load_settings(std::move(reload_settings)),
       sources{context.environment, config::read_regular_file},
       version(context.build.version),
@@ -166,10 +170,13 @@ ServeProcess::~ServeProcess() = default;
 int ServeProcess::run() {
     Impl& process = *impl_;
     const auto limit = runtime::raise_descriptor_limit();
-    if (limit.now < process.settings.worker.max_connections + 256UL) {
+    process.capacity = connections_within(limit.now, process.settings.worker.max_connections);
+    if (process.capacity < process.settings.worker.max_connections) {
         process.log.warning(
-            "fewer descriptors than worker.max_connections needs: raise the hard limit, or lower the setting",
-            {{"limit", limit.now}, {"max_connections", process.settings.worker.max_connections}});
+            "fewer descriptors than worker.max_connections needs: fewer connections are held; raise the hard limit",
+            {{"limit", limit.now},
+             {"max_connections", process.settings.worker.max_connections},
+             {"holds_at_most", process.capacity}});
     }
     if (const auto enough = check_grace(process.settings); !enough) {
         process.log.error("cannot start", {{"reason", enough.error()}});
@@ -311,8 +318,10 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::join(Instant deadline) 
         co_return std::unexpected(info.error().detail);
     }
     const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+    auto options = worker_options(settings, worker_id, version, info->buckets, cores, random.next());
+    options.engine.capacity = capacity;
     worker = std::make_unique<worker::Worker>(
-        worker_options(settings, worker_id, version, info->buckets, cores, random.next()),
+        std::move(options),
         worker::WorkerParts{.control = loop,
                             .store = *store,
                             .sink = *sink,
@@ -370,17 +379,11 @@ runtime::Task<lifecycle::DependencyResult> ServeProcess::Impl::check_sink(Instan
 
 // ---- while it runs --------------------------------------------------------------------------------------------------
 
-std::shared_ptr<const config::ProfileSet> ServeProcess::Impl::current_profiles() const {
-    const std::scoped_lock lock{profiles_mutex};
-    return profiles;
-}
-
-void ServeProcess::Impl::use_profiles(std::shared_ptr<const config::ProfileSet> set) {
-    {
-        const std::scoped_lock lock{profiles_mutex};
-        profiles.swap(set);
+void ServeProcess::Impl::use_profiles(config::ProfileSet set) {
+    if (set != profile_sets.back()) {
+        profile_sets.push_back(std::move(set));
+        profiles.store(&profile_sets.back(), std::memory_order_release);
     }
-    // The set before ends here, or with the last resolve() that uses it.
 }
 
 // On any thread.
@@ -389,8 +392,7 @@ std::expected<config::ResolvedProfile, std::string> ServeProcess::Impl::resolve(
     if (!parsed) {
         return std::unexpected(parsed.error().front().text());
     }
-    const auto set = current_profiles();
-    auto resolved = config::resolve_profile(*parsed, *set, sources, "spec");
+    auto resolved = config::resolve_profile(*parsed, *profiles.load(std::memory_order_acquire), sources, "spec");
     if (!resolved) {
         return std::unexpected(resolved.error().front().text());
     }
@@ -414,7 +416,7 @@ std::expected<lifecycle::ReloadChange, std::string> ServeProcess::Impl::validate
     return lifecycle::ReloadChange{.apply =
                                        [this, fresh, set] {
                                            apply_reload(*fresh);
-                                           use_profiles(set);
+                                           use_profiles(*set);
                                        },
                                    .restart_needed = config::keys_needing_restart(settings, *fresh)};
 }

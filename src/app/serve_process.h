@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServeProcess: `longhold serve`: builds a worker with its store, sink and admin listener, starts it in order, and stops it in order.
+// ServeProcess: `longhold serve`: builds a worker with its store, sink and admin listener, starts it in order, and
+// stops it in order.
 //
 // Everything but the I/O threads runs on one control loop, the main thread's. Start and stop order: DESIGN section 7.
 #pragma once
@@ -27,8 +28,8 @@ public:
     ServeProcess(const ServeProcess&) = delete;
     ServeProcess& operator=(const ServeProcess&) = delete;
 
-    // Serves until SIGTERM or SIGINT, or until it cannot go on. Returns the process's exit code: 0; 1 when something was not finished or
-    // failed while running; 2 when the settings name something that cannot be used.
+    // Serves until SIGTERM or SIGINT, or until it cannot go on. Returns the process's exit code: 0; 1 when something
+    // was not finished or failed while running; 2 when the settings name something that cannot be used.
     [[nodiscard]] int run();
 
 private:

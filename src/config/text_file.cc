@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <longhold/config/text_file.h>
-
 #include <fcntl.h>
+#include <longhold/config/text_file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -30,7 +30,9 @@ bool earlier(const HeldConnection& a, const HeldConnection& b) {
 }  // namespace
 
 DrainOrder drain_order(std::span<const HeldConnection> held, const DrainBudget& budget) {
-    invariant(budget.concurrency_min > 0 && budget.concurrency_min <= budget.concurrency_max && budget.flush_bytes_per_second > 0, "a drain has a budget");
+    invariant(budget.concurrency_min > 0 && budget.concurrency_min <= budget.concurrency_max &&
+                  budget.flush_bytes_per_second > 0,
+              "a drain has a budget");
     DrainOrder drain;
     drain.order.resize(held.size());
     std::iota(drain.order.begin(), drain.order.end(), std::size_t{0});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <longhold/base/hash.h>
 #include <longhold/base/invariant.h>
 #include <longhold/core/sequence_number.h>
-#include <longhold/base/hash.h>
 #include <longhold/core/sequencer.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <longhold/fleet/child_process.h>
-
 #include <fcntl.h>
+#include <longhold/fleet/child_process.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -34,7 +33,7 @@ constexpr int exit_cannot_run = 127;
 }  // namespace
 
 std::expected<std::unique_ptr<ChildProcess>, std::string> ChildProcess::start(const std::vector<std::string>& words,
-                                                                               const std::string& log_file) {
+                                                                              const std::string& log_file) {
     const int log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) {
         return std::unexpected("the log file " + log_file + " cannot be opened: " + std::strerror(errno));

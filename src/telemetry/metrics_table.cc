@@ -13,7 +13,8 @@ using std::string_view;
 
 constexpr std::array by_version{string_view{"version"}};
 constexpr std::array by_phase{string_view{"phase"}};
-constexpr std::array phases{string_view{"dialing"}, string_view{"open"}, string_view{"backoff"}, string_view{"closing"}};
+constexpr std::array phases{string_view{"dialing"}, string_view{"open"}, string_view{"backoff"},
+                            string_view{"closing"}};
 constexpr std::array by_kind{string_view{"kind"}};
 constexpr std::array record_kinds{string_view{"data"}, string_view{"gap"}, string_view{"state"}};
 constexpr std::array pause_kinds{string_view{"late_wake"}, string_view{"clocks_diverged"}};

@@ -3,11 +3,10 @@
 
 #include <longhold/upstream/tls.h>
 #include <openssl/err.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <utility>
-
-#include <sys/stat.h>
 
 namespace longhold::upstream {
 

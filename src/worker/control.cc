@@ -111,7 +111,8 @@ void Control::carry_out(core::Command command) {
                 placed_count_.assign(loops_.size(), 0);
                 beat_sent_.reset();
             },
-            [](const core::WantSession&) {}, [&](core::OpenConnection& what) { open(std::move(what.row), what.held_before); },
+            [](const core::WantSession&) {},
+            [&](core::OpenConnection& what) { open(std::move(what.row), what.held_before); },
             [&](const core::CloseConnection& what) {
                 loop_of(what.connection).close(what.connection, what.epoch, what.reason);
             },

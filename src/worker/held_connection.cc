@@ -215,8 +215,8 @@ bool HeldConnection::resolve() {
 core::SequencerStart HeldConnection::start_of(const core::ConnectionRow& row) const {
     return {.resume_point = row.cursor,
             .held_before = held_before_ || row.cursor.has_value(),
-            .spec_changed = row.cursor && row.cursor->sequence_id != 0 &&
-                            row.cursor->sequence_id != core::sequence_id(identity_)};
+            .spec_changed =
+                row.cursor && row.cursor->sequence_id != 0 && row.cursor->sequence_id != core::sequence_id(identity_)};
 }
 
 runtime::Task<> HeldConnection::run() {

@@ -114,8 +114,8 @@ private:
     core::CloseReason close_reason_ = core::CloseReason::stopped;
     std::uint64_t ordinal_ = 0;
     std::uint64_t bytes_in_flight_ = 0;
-    std::uint64_t in_flight_ = 0;      // records that have not come back
-    std::uint64_t cursor_told_ = 0;    // ordinal of the last cursor given to the checkpointer
+    std::uint64_t in_flight_ = 0;    // records that have not come back
+    std::uint64_t cursor_told_ = 0;  // ordinal of the last cursor given to the checkpointer
     std::optional<Instant> open_since_;
     bool delivered_data_ = false;  // on the current socket
     Duration wait_{};

@@ -229,7 +229,8 @@ void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery 
             ++end;
         }
         auto* const held = static_cast<HeldConnection*>(records[i].origin->context);
-        held->records_returned(records[i].ordinal, records[end - 1].ordinal, bytes, delivery == sink::Delivery::durable);
+        held->records_returned(records[i].ordinal, records[end - 1].ordinal, bytes,
+                               delivery == sink::Delivery::durable);
         i = end;
     }
     if (delivery == sink::Delivery::durable) {

@@ -271,7 +271,7 @@ TEST_F(EngineFaults, NothingIsClaimedBeforeItIsKnownHowFarTheDeadSessionCame) {
     };
     for (const auto& [id, epoch] : world->worker(0).open) {
         world->store.pages[dead][id] =
-            Cursor{.spec_revision = 1, .epoch = epoch, .ordinal = 900, .stream = 1, .value = "900"};
+            Cursor{.sequence_id = 1, .epoch = epoch, .ordinal = 900, .stream = 1, .value = "900"};
     }
     world->kill(0);
     ASSERT_TRUE(run_until([&] { return is_final(world->store.sessions.at(dead).state); }, 10s));

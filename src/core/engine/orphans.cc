@@ -82,7 +82,8 @@ void Orphans::poll(const OwnSession& own, const Peers& peers, Turn& turn) {
                 ask.buckets.push_back(bucket);
             }
         }
-        // While a session drains, what it releases is looked for more often: each poll interval is a gap of a connection.
+        // While a session drains, what it releases is looked for more often: each poll interval is a gap of a
+        // connection.
         const Duration every = turn.config.unowned_every / (peers.any_draining() ? drain_polls : 1);
         poll_at_ = turn.now + turn.jittered(every);
         if (!ask.buckets.empty()) {
@@ -288,7 +289,7 @@ void Orphans::on_reread(const GetConnections& asked, const RowsRead* read, Turn&
 }
 
 std::vector<Won> Orphans::on_claims(const Claims& claims, const std::vector<Outcome<ConnectionRow>>& outcomes,
-                                              const SessionId& own, Turn& turn) {
+                                    const SessionId& own, Turn& turn) {
     std::vector<Won> won;
     GetConnections read_back{.ids = {}, .purpose = ReadPurpose::claim_read_back};
     for (std::size_t i = 0; i < claims.items.size(); ++i) {
@@ -323,8 +324,8 @@ bool Orphans::awaits_read_back(const GetConnections& asked) const {
     return std::ranges::any_of(asked.ids, [this](const auto& id) { return claiming_.contains(id); });
 }
 
-std::vector<Won> Orphans::on_read_back(const GetConnections& asked, const RowsRead* read,
-                                                 const SessionId& own, Turn& turn) {
+std::vector<Won> Orphans::on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own,
+                                       Turn& turn) {
     std::vector<Won> won;
     if (read != nullptr) {
         for (const auto& row : read->rows) {

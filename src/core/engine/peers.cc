@@ -289,7 +289,8 @@ std::vector<SessionRow> Peers::active() const {
 }
 
 bool Peers::any_draining() const {
-    return std::ranges::any_of(peers_, [](const auto& entry) { return entry.second.row.state == SessionState::draining; });
+    return std::ranges::any_of(peers_,
+                               [](const auto& entry) { return entry.second.row.state == SessionState::draining; });
 }
 
 void Peers::look_now() {

@@ -11,8 +11,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <thread>
 #include <map>
+#include <thread>
 
 #include "../test_support.h"
 

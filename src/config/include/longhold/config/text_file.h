@@ -18,7 +18,8 @@ inline constexpr std::size_t text_file_bytes_max = 64UL * 1024 * 1024;
 // text_file_bytes_max.
 [[nodiscard]] std::expected<std::string, std::string> read_text_file(const std::string& path);
 
-// The same, but for regular files only: never waits for a pipe's writer. For what specs refer to, which is read on threads that serve others.
+// The same, but for regular files only: never waits for a pipe's writer. For what specs refer to, which is read on
+// threads that serve others.
 [[nodiscard]] std::expected<std::string, std::string> read_regular_file(const std::string& path);
 
 }  // namespace longhold::config

@@ -119,7 +119,7 @@ private:
     std::size_t size_ = 0;
     std::size_t size_peak_ = 0;  // decays each time the ring runs empty
     std::string text_;
-    std::size_t text_peak_ = 0;  // decays likewise
+    std::size_t text_peak_ = 0;     // decays likewise
     std::uint64_t text_begin_ = 0;  // offset of text_[0]
 
     std::vector<Range> islands_;  // acked beyond a hole: sorted, apart from each other

@@ -41,12 +41,11 @@ public:
     // Rows of GetConnections before a late claim. Nothing when the read failed.
     void on_reread(const GetConnections& asked, const RowsRead* read, Turn& turn);
     // Takes the claims' outcomes; returns the rows that were won. Unknown ones are read back.
-    [[nodiscard]] std::vector<Won> on_claims(const Claims& claims,
-                                                       const std::vector<Outcome<ConnectionRow>>& outcomes,
-                                                       const SessionId& own, Turn& turn);
+    [[nodiscard]] std::vector<Won> on_claims(const Claims& claims, const std::vector<Outcome<ConnectionRow>>& outcomes,
+                                             const SessionId& own, Turn& turn);
     // Rows of GetConnections after claims with an unknown outcome.
-    [[nodiscard]] std::vector<Won> on_read_back(const GetConnections& asked, const RowsRead* read,
-                                                          const SessionId& own, Turn& turn);
+    [[nodiscard]] std::vector<Won> on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own,
+                                                Turn& turn);
     // Whether `asked` was a read-back of claims (and not a re-read of orphans).
     [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
 
@@ -74,6 +73,7 @@ private:
     void claim_due(OwnSession& own, const Peers& peers, std::uint32_t room, Turn& turn);
 
     std::map<ConnectionId, Orphan> orphans_;
+
     struct Claiming {
         AttemptToken attempt;
         bool held_before = false;

@@ -54,8 +54,8 @@ struct SequenceIdentity {
 // query often names what is counted; headers, messages, limits and liveness do not.
 [[nodiscard]] bool incompatible(const SequenceIdentity& before, const SequenceIdentity& after);
 
-// The identity as a number that a cursor carries, so that any later owner can tell whether the cursor means anything under its spec: 53
-// bits, never 0. Stable like stable_hash().
+// The identity as a number that a cursor carries, so that any later owner can tell whether the cursor means anything
+// under its spec: 53 bits, never 0. Stable like stable_hash().
 [[nodiscard]] std::uint64_t sequence_id(const SequenceIdentity& identity);
 
 // How an epoch begins.
@@ -148,8 +148,8 @@ private:
     bool resumed_ = false;      // it was asked to resume
     bool loss_open_ = false;    // what came between the sockets is not accounted for yet
     bool replay_next_ = false;  // the next one is opened for a restart's beginning
-    // This socket was opened for a replay, so it asks for no other: an upstream that sends the same numbers out of order at each replay would
-    // have it begin again for ever. What is missing then is a gap record.
+    // This socket was opened for a replay, so it asks for no other: an upstream that sends the same numbers out of
+    // order at each replay would have it begin again for ever. What is missing then is a gap record.
     bool replaying_ = false;
 
     SequenceCounts counts_;

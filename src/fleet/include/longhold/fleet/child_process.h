@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChildProcess: a program started by this one, which does not outlive it.
 //
-// Thread-safety: none. Lifetime: a child that still runs is killed and reaped by the destructor; the kernel kills it when this process dies.
+// Thread-safety: none. Lifetime: a child that still runs is killed and reaped by the destructor; the kernel kills it
+// when this process dies.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +24,8 @@ struct ChildEnd {
 class ChildProcess {
 public:
     // Starts `words` (the program's path first); its standard output and error go to `log_file`. Errors: a sentence.
-    [[nodiscard]] static std::expected<std::unique_ptr<ChildProcess>, std::string> start(const std::vector<std::string>& words,
-                                                                                          const std::string& log_file);
+    [[nodiscard]] static std::expected<std::unique_ptr<ChildProcess>, std::string> start(
+        const std::vector<std::string>& words, const std::string& log_file);
     ~ChildProcess();
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
