@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <sstream>
@@ -84,6 +85,14 @@ public:
     ExitCode run(std::vector<std::string> words);
 
 private:
+    // What stands before the last word of a command.
+    struct Early {
+        std::vector<std::string> words;  // those that name no command, in order
+        const CLI::App* in = nullptr;    // the group that the first of them stands in
+        const CLI::App* last = nullptr;  // the app of the last word that names one
+        const Command* command = nullptr;
+    };
+
     struct Bound {
         const Command* command;
         CLI::App* app;
@@ -93,6 +102,9 @@ private:
     void add(const Command& command);
     void add_option(Bound& bound, const OptionSpec& option);
     CLI::App& group(const std::string& name);
+    [[nodiscard]] Early words_before_command(const std::vector<std::string>& words) const;
+    // CLI11 lets them fall: each is refused here, so that no option is taken for one that counts.
+    ExitCode unusable_early_words(const Early& early);
     ExitCode usage(std::string what, std::string remedy);
     ExitCode unexpected_words(const CLI::App& app, const std::vector<std::string>& words);
     ExitCode run(const Bound& bound);
@@ -165,6 +177,44 @@ ExitCode Parser::usage(std::string what, std::string remedy) {
     return ExitCode::usage;
 }
 
+Parser::Early Parser::words_before_command(const std::vector<std::string>& words) const {
+    Early early;
+    early.last = &root_;
+    for (const auto& word : words) {
+        const auto subs = early.last->get_subcommands([&word](const CLI::App* sub) { return sub->get_name() == word; });
+        if (subs.empty()) {
+            if (early.words.empty()) {
+                early.in = early.last;
+            }
+            early.words.push_back(word);
+            continue;
+        }
+        early.last = subs.front();
+        const auto bound = std::ranges::find(bound_, early.last, &Bound::app);
+        if (bound != bound_.end()) {
+            early.command = bound->command;
+            break;
+        }
+    }
+    return early;
+}
+
+ExitCode Parser::unusable_early_words(const Early& early) {
+    const std::string& word = early.words.front();
+    const std::string name = word.substr(0, word.find('='));
+    const bool is_option = word.starts_with("-") && word != "-";
+    if (!is_option) {
+        return unexpected_words(*early.in, early.words);
+    }
+    if (early.command == nullptr) {
+        return unexpected_words(*early.last, early.words);
+    }
+    const bool known = std::ranges::any_of(early.command->options,
+                                           [&name](const OptionSpec& option) { return dashed(option.name) == name; });
+    return known ? usage(name + " stands before its command", "put " + name + " after `" + early.command->path + "`")
+                 : unexpected_words(*early.last, early.words);
+}
+
 ExitCode Parser::unexpected_words(const CLI::App& app, const std::vector<std::string>& words) {
     const std::string& word = words.front();
     std::vector<std::string> known;
@@ -188,6 +238,10 @@ ExitCode Parser::unexpected_words(const CLI::App& app, const std::vector<std::st
     const std::string what = is_option        ? "unknown option " + name
                              : takes_commands ? "unknown command " + word
                                               : "one word too many: " + word;
+    const bool has_set = std::ranges::find(known, "--set") != known.end();
+    if (has_set && (name == "--store" || name == "--namespace")) {  // of the commands that work on a store
+        return usage(what, name == "--store" ? "use --set store.url=URL" : "use --set store.namespace=NAME");
+    }
     return usage(what, meant ? "did you mean " + *meant + "?" : "see `" + path + " --help`");
 }
 
@@ -237,6 +291,11 @@ ExitCode Parser::run(const Bound& bound) {
 
 ExitCode Parser::run(std::vector<std::string> words) {
     root_.allow_extras();
+    const Early early = words_before_command(words);
+    static constexpr std::array<std::string_view, 3> of_every_group{"-h", "--help", "--version"};
+    if (!early.words.empty() && std::ranges::find(of_every_group, early.words.front()) == of_every_group.end()) {
+        return unusable_early_words(early);
+    }
     std::ranges::reverse(words);  // CLI11 takes words from the end
     try {
         root_.parse(std::move(words));

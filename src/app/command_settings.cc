@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_settings.h"
 
+#include <algorithm>
+
 #include "run_on_loop.h"
 
 namespace longhold::app {
@@ -26,6 +28,23 @@ std::string remedy_text(store::Errc code) {
             return "correct store.url and store.namespace";
     }
     return "run this again";
+}
+
+// Reports a URL whose scheme is not among `schemes`; an empty list knows none and judges none.
+void check_scheme(std::string_view key, const std::string& url, const std::vector<std::string>& schemes,
+                  const config::Settings& settings, config::Problems& problems) {
+    const auto scheme = url.substr(0, url.find(':'));
+    if (schemes.empty() || std::ranges::find(schemes, scheme) != schemes.end()) {
+        return;
+    }
+    std::string known;
+    for (const auto& name : schemes) {
+        known += (known.empty() ? "" : ", ") + name + ":";
+    }
+    const auto origin = settings.origins.find(key);
+    problems.push_back({.what = std::string{key} + " has the scheme \"" + scheme + "\", which this build does not have",
+                        .where = origin == settings.origins.end() ? "default" : origin->second.place,
+                        .remedy = "use one of: " + known});
 }
 
 }  // namespace
@@ -80,6 +99,13 @@ std::optional<config::Settings> load_command_settings(const Arguments& arguments
     auto settings = config::load_settings(input);
     if (!settings) {
         print_problems(context.console, settings.error());
+        return std::nullopt;
+    }
+    config::Problems problems;
+    check_scheme("store.url", settings->store.url, context.build.stores, *settings, problems);
+    check_scheme("sinks.main.url", settings->sinks.main.url, context.build.sinks, *settings, problems);
+    if (!problems.empty()) {
+        print_problems(context.console, problems);
         return std::nullopt;
     }
     return std::move(*settings);

@@ -87,7 +87,7 @@ TEST_F(CommandLine, PutsGetsAndListsAConnection) {
     EXPECT_THAT(got.output,
                 StartsWith(R"({"id":"btc","labels":{"tier":"1","venue":"a"},"spec":{"profile":"plain",)"
                            R"("resume":{"query":"since"},"sequence":{"field":"/seq"},"url":"wss://feed.example/btc"},)"
-                           R"("spec_revision":1,"desired_state":"STARTED","owner":null,"epoch":)"));
+                           R"("spec_revision":1,"desired_state":"STARTED","owner":null,"worker":null,"epoch":)"));
     EXPECT_THAT(run({"connection", "get", "btc"}).output, HasSubstr("labels         tier=1,venue=a\n"));
     EXPECT_THAT(run({"connection", "list"}).output,
                 AllOf(StartsWith("ID   DESIRED  OWNER"), HasSubstr("\nbtc  STARTED  -")));
@@ -158,6 +158,27 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"unknown_option",
                   {"connection", "list", "--selectr", "a=b"},
                   "unknown option --selectr (command line): did you mean --selector?"},
+        UsageCase{"option_of_the_command_before_it",
+                  {"connection", "--store", "sqlite:other.db", "delete", "k6", "--yes"},
+                  "--store stands before its command (command line): put --store after `connection delete`"},
+        UsageCase{"option_with_equals_before_the_group",
+                  {"--config=x.toml", "serve"},
+                  "--config stands before its command (command line): put --config after `serve`"},
+        UsageCase{"unknown_option_before_the_command",
+                  {"--bogus", "config", "check"},
+                  "unknown option --bogus (command line): see `longhold config check --help`"},
+        UsageCase{"unknown_option_between_the_words",
+                  {"config", "--confg", "x", "check"},
+                  "unknown option --confg (command line): did you mean --config?"},
+        UsageCase{"unknown_option_without_a_command",
+                  {"--bogus", "connection"},
+                  "unknown option --bogus (command line): see `longhold connection --help`"},
+        UsageCase{"word_before_the_command",
+                  {"please", "config", "check"},
+                  "unknown command please (command line): see `longhold --help`"},
+        UsageCase{"store_of_a_command_without_it",
+                  {"serve", "--store", "sqlite:x.db"},
+                  "unknown option --store (command line): use --set store.url=URL"},
         UsageCase{
             "missing_id", {"connection", "get"}, "ID is missing (command line): see `longhold connection get --help`"},
         UsageCase{"second_id",
@@ -270,7 +291,8 @@ TEST_F(CommandLine, ShowsADifferenceWithoutApplyingItInADryRun) {
     input_ = R"([{"id":"a","spec":{"url":"wss://feed.example/a"},"desired_state":"STOPPED"},
                  {"id":"n","spec":{"url":"wss://feed.example/n"}}])";
     const std::string want =
-        "+ n\n~ a (labels, desired_state)\n- b\n1 to create, 1 to update, 1 to delete, 0 unchanged\n";
+        "+ n\n~ a (labels, desired_state)\n- b\n1 to create, 1 to update, 1 to delete, 0 unchanged\nnothing was "
+        "changed (dry run)\n";
     EXPECT_EQ(run({"connection", "import", "-", "--dry-run", "--prune"}).output, want);
     EXPECT_EQ(run({"connection", "get", "n"}).code, ExitCode::failed);
     EXPECT_EQ(run({"connection", "import", "-", "--prune", "-o", "json"}).code, ExitCode::usage);
@@ -310,6 +332,28 @@ TEST_F(CommandLine, SaysThatAStoreIsNotThere) {
     const auto unknown = run({"connection", "list", "--store", "mysql:x"});
     EXPECT_EQ(unknown.code, ExitCode::usage);
     EXPECT_THAT(unknown.errors, HasSubstr("mysql"));
+}
+
+TEST_F(CommandLine, NamesTheWholePathOfAStoreThatIsNotThere) {
+    const auto ran = run({"connection", "list", "--store", "sqlite:no-such-store.db"});
+    EXPECT_EQ(ran.code, ExitCode::failed);
+    EXPECT_THAT(ran.errors, HasSubstr((std::filesystem::current_path() / "no-such-store.db").string()));
+}
+
+TEST_F(CommandLine, RefusesSchemesThatThisBuildDoesNotHave) {
+    files_["l.toml"] = "[store]\nurl = \"postgres://u:secret@h/x\"\n[sinks.main]\nurl = \"kafka:x\"\n";
+    environment_.clear();
+    for (const auto& words : {std::vector<std::string>{"config", "check"}, {"serve"}}) {
+        auto with_file = words;
+        with_file.insert(with_file.end(), {"--config", "l.toml"});
+        const auto ran = run(with_file);
+        EXPECT_EQ(ran.code, ExitCode::usage);
+        EXPECT_EQ(ran.errors,
+                  "longhold: store.url has the scheme \"postgres\", which this build does not have (l.toml:2:7): use "
+                  "one of: memory:, sqlite:\n"
+                  "longhold: sinks.main.url has the scheme \"kafka\", which this build does not have (l.toml:4:7): "
+                  "use one of: ndjson:\n");
+    }
 }
 
 TEST_F(CommandLine, ChecksAndExplainsSettings) {

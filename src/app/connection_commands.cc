@@ -25,14 +25,14 @@ config::Problem no_answer(const std::string& id) {
             .remedy = "run this again: it changes nothing twice"};
 }
 
-std::string details(const core::ConnectionRow& row, bool terminal) {
+std::string details(const core::ConnectionRow& row, const Workers& workers, bool terminal) {
     TextTable table{{"FIELD", "VALUE"}};
     table.add({"id", row.id.text()});
     table.add({"desired_state", std::string{core::text(row.desired)}});
     table.add({"labels", labels_text(row.labels)});
     table.add({"spec", row.spec});
     table.add({"spec_revision", std::to_string(row.spec_revision)});
-    table.add({"owner", owner_text(row)});
+    table.add({"owner", owner_text(row, workers)});
     table.add({"epoch", std::to_string(row.epoch.value)});
     table.add({"cursor", cursor_text(row)});
     table.add({"updated_at", format_rfc3339(row.updated_at)});
@@ -50,8 +50,13 @@ Task<ExitCode> get_row(store::Store& store, Context& context, std::string id, bo
         print_problem(context.console, no_such_connection(id));
         co_return ExitCode::failed;
     }
+    const auto workers = co_await read_workers(store, context);
+    if (!workers) {
+        co_return print_store_error(context, workers.error(), "reading the sessions");
+    }
     const auto& row = rows->front();
-    context.console.write(json ? row_json(row) + "\n" : details(row, context.console.output_is_terminal()));
+    context.console.write(json ? row_json(row, &*workers) + "\n"
+                               : details(row, *workers, context.console.output_is_terminal()));
     co_return ExitCode::done;
 }
 
@@ -68,7 +73,8 @@ ExitCode get(const Arguments& arguments, Context& context) {
 // Writes rows in each form as they come, but for the table, whose widths need all of them.
 class RowWriter {
 public:
-    RowWriter(Console& console, OutputFormat format) : console_(console), format_(format) {
+    RowWriter(Console& console, OutputFormat format, Workers workers)
+        : console_(console), format_(format), workers_(std::move(workers)) {
         if (format_ == OutputFormat::json) {
             console_.write("{\"connections\":[");
         }
@@ -78,13 +84,13 @@ public:
         std::string text;
         for (const auto& row : rows) {
             if (format_ == OutputFormat::table) {
-                table_.add({row.id.text(), std::string{core::text(row.desired)}, owner_text(row),
+                table_.add({row.id.text(), std::string{core::text(row.desired)}, owner_text(row, workers_),
                             std::to_string(row.epoch.value), cursor_text(row), labels_text(row.labels),
                             format_rfc3339(row.updated_at)});
                 continue;
             }
             text += format_ == OutputFormat::json && !first_ ? "," : "";
-            text += row_json(row);
+            text += row_json(row, &workers_);
             text += format_ == OutputFormat::ndjson ? "\n" : "";
             first_ = false;
         }
@@ -102,13 +108,18 @@ public:
 private:
     Console& console_;
     OutputFormat format_;
+    Workers workers_;
     bool first_ = true;
     TextTable table_{{"ID", "DESIRED", "OWNER", "EPOCH", "CURSOR", "LABELS", "UPDATED"}};
 };
 
 Task<ExitCode> list_rows(store::Store& store, Context& context, core::Labels selector, std::uint64_t limit,
                          OutputFormat format) {
-    RowWriter writer{context.console, format};
+    auto workers = co_await read_workers(store, context);
+    if (!workers) {
+        co_return print_store_error(context, workers.error(), "reading the sessions");
+    }
+    RowWriter writer{context.console, format, std::move(*workers)};
     PageReceiver receiver = [&writer](const auto& rows) { writer.add(rows); };
     const auto listed = co_await for_each_row(store, context, std::move(selector), limit, std::move(receiver));
     if (!listed) {
@@ -225,13 +236,16 @@ Command change_command(Change wanted, std::string summary) {
                        .value = "KEY=VALUE",
                        .help = "connections with this label, instead of ids",
                        .repeats = true});
-    options.push_back({.name = "yes", .help = "do not ask before changing many"});
+    options.push_back({.name = "yes", .help = "do not ask before changing what --selector names"});
     const std::string verb = wanted.verb;
     return {
         .path = "connection " + verb,
         .summary = std::move(summary),
         .examples = "longhold connection " + verb + " btc-usd eth-usd\nlonghold connection " + verb +
                     " --selector venue=example --yes",
+        .details =
+            "Ids are never asked about: they are changed at once. A --selector, even of one connection, asks "
+            "first; where standard input is no terminal it needs --yes, and changes nothing without.",
         .positionals = {{.name = "ID", .help = "the connections' ids", .required = false, .repeats = true}},
         .options = std::move(options),
         .run = [wanted](const Arguments& arguments, Context& context) { return change(wanted, arguments, context); }};

@@ -37,7 +37,19 @@ void write_cursor(JsonWriter& writer, const std::optional<core::Cursor>& cursor)
 
 }  // namespace
 
-std::string row_json(const core::ConnectionRow& row) {
+runtime::Task<store::Result<Workers>> read_workers(store::Store& store, Context& context) {
+    auto sessions = co_await store.list_sessions(store_deadline(context));
+    if (!sessions) {
+        co_return std::unexpected(std::move(sessions.error()));
+    }
+    Workers workers;
+    for (const auto& session : *sessions) {
+        workers.emplace(session.id.text(), session.worker_id.text());
+    }
+    co_return workers;
+}
+
+std::string row_json(const core::ConnectionRow& row, const Workers* workers) {
     JsonWriter writer;
     writer.begin_object();
     writer.key("id").value(row.id.text());
@@ -50,6 +62,15 @@ std::string row_json(const core::ConnectionRow& row) {
         writer.value(row.owner.session_id().text());
     } else {
         writer.null();
+    }
+    if (workers != nullptr) {
+        writer.key("worker");
+        const auto found = row.owner.is_session() ? workers->find(row.owner.session_id().text()) : workers->end();
+        if (found != workers->end()) {
+            writer.value(found->second);
+        } else {
+            writer.null();
+        }
     }
     writer.key("epoch").value(row.epoch.value);
     write_cursor(writer, row.cursor);
@@ -77,8 +98,13 @@ std::string labels_text(const core::Labels& labels) {
     return out.empty() ? "-" : out;
 }
 
-std::string owner_text(const core::ConnectionRow& row) {
-    return row.owner.is_session() ? row.owner.session_id().text() : "-";
+std::string owner_text(const core::ConnectionRow& row, const Workers& workers) {
+    if (!row.owner.is_session()) {
+        return "-";
+    }
+    const std::string session = row.owner.session_id().text();
+    const auto found = workers.find(session);
+    return found == workers.end() ? session : found->second + " (" + session + ")";
 }
 
 std::string cursor_text(const core::ConnectionRow& row) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,14 +18,20 @@
 
 namespace longhold::app {
 
-// One line of JSON with everything that a row says.
-[[nodiscard]] std::string row_json(const core::ConnectionRow& row);
+// The worker of each session, by the session's id.
+using Workers = std::map<std::string, std::string, std::less<>>;
+
+// `store` and `context` outlive the task.
+[[nodiscard]] runtime::Task<store::Result<Workers>> read_workers(store::Store& store, Context& context);
+
+// One line of JSON with everything that a row says; with `workers`, the owner's worker too.
+[[nodiscard]] std::string row_json(const core::ConnectionRow& row, const Workers* workers = nullptr);
 // One line of JSON as `connection import` reads it.
 [[nodiscard]] std::string row_document(const core::ConnectionRow& row);
 // "a=1,b=2"; "-" for none.
 [[nodiscard]] std::string labels_text(const core::Labels& labels);
-// The session that owns the row; "-" for none.
-[[nodiscard]] std::string owner_text(const core::ConnectionRow& row);
+// "worker (session)" of who owns the row, the session alone where its worker is not known; "-" for none.
+[[nodiscard]] std::string owner_text(const core::ConnectionRow& row, const Workers& workers);
 // "epoch/ordinal value"; "-" for none.
 [[nodiscard]] std::string cursor_text(const core::ConnectionRow& row);
 

@@ -127,6 +127,23 @@ TEST_F(StoreCommands, CheckCountsAndFailsOnProblems) {
     EXPECT_EQ(store({"check", "-o", "json"}).code, ExitCode::failed);
 }
 
+TEST_F(StoreCommands, AConnectionIsShownWithTheWorkerThatOwnsIt) {
+    ASSERT_EQ(store({"init"}).code, ExitCode::done);
+    const std::string url = "sqlite:" + directory_ + "/store.db";
+    ASSERT_EQ(run({"connection", "put", "a", "--url", "ws://h/", "--store", url}).code, ExitCode::done);
+    execute(
+        "INSERT INTO session VALUES ('default', 's-1', 'worker-7', 1, 't', 6000000000, 1000000000, 'ACTIVE', 0, 9, 1, "
+        "0, '1', 'z', 'h:1'); UPDATE connection SET owner = 's-1'");
+    EXPECT_THAT(run({"connection", "list", "--store", url}).output, HasSubstr("  worker-7 (s-1)  "));
+    EXPECT_THAT(run({"connection", "get", "a", "--store", url}).output, HasSubstr(" worker-7 (s-1)\n"));
+    EXPECT_THAT(run({"connection", "get", "a", "-o", "json", "--store", url}).output,
+                HasSubstr(R"("owner":"s-1","worker":"worker-7",)"));
+    execute("DELETE FROM session");
+    EXPECT_THAT(run({"connection", "list", "--store", url}).output, HasSubstr("  s-1  "));
+    EXPECT_THAT(run({"connection", "list", "-o", "ndjson", "--store", url}).output,
+                HasSubstr(R"("owner":"s-1","worker":null,)"));
+}
+
 TEST_F(StoreCommands, MigrateSaysBeforeAndAfter) {
     ASSERT_EQ(store({"init"}).code, ExitCode::done);
     const auto ran = store({"migrate"});

@@ -168,7 +168,7 @@ Task<ExitCode> import_rows(store::Store& store, Context& context, const Argument
     const bool dry = arguments.has("dry-run");
     const bool json = output_format(arguments) != OutputFormat::table;
     if (!json) {
-        context.console.write(difference_text(difference));
+        context.console.write(difference_text(difference) + (dry ? "nothing was changed (dry run)\n" : ""));
     }
     if (!dry && !difference.deleted.empty() &&
         !confirmed("delete " + std::to_string(difference.deleted.size()) + " connections?", arguments,
@@ -250,7 +250,8 @@ Command import_command() {
     auto options = store_options();
     options.push_back({.name = "dry-run", .help = "print the difference and change nothing"});
     options.push_back({.name = "prune", .help = "delete connections that the file does not have"});
-    options.push_back({.name = "yes", .help = "do not ask before deleting"});
+    options.push_back(
+        {.name = "yes", .help = "do not ask before deleting; needed to --prune where standard input is no terminal"});
     options.push_back(output_option());
     return {.path = "connection import",
             .summary = "Make connections as a file says, and print the difference",

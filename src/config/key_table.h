@@ -72,7 +72,10 @@ struct Key {
 void walk_keys(const Node& root, std::span<const std::string> paths, const std::string& source, Problems& problems,
                const std::function<void(const std::string& path, const Node& node)>& visit);
 
-// The message for an unknown key.
+// "lease.duration, lease.heartbeat_every": the keys of a section; empty where there is no such section.
+[[nodiscard]] std::string keys_of_section(std::string_view section, std::span<const std::string> paths);
+
+// The message for an unknown key, or for a section in the place of one.
 [[nodiscard]] Problem unknown_key(std::string_view path, std::span<const std::string> paths, std::string where);
 
 template <class Target>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/config/settings.h>
+#include <longhold/config/suggestion.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "key_table.h"
@@ -11,6 +13,17 @@ namespace longhold::config {
 namespace {
 
 constexpr std::string_view environment_prefix = "LONGHOLD_";
+
+// Variables that are read elsewhere, by name; and those that Kubernetes sets for each service, such as
+// LONGHOLD_STORE_SERVICE_HOST and LONGHOLD_STORE_PORT_80_TCP.
+bool is_for_others(std::string_view name) {
+    static constexpr std::array<std::string_view, 12> names{
+        "LONGHOLD_CONFIG",     "LONGHOLD_API",     "LONGHOLD_BIN",          "LONGHOLD_BINARY_DIR",
+        "LONGHOLD_E2E_SHORT",  "LONGHOLD_SOAK",    "LONGHOLD_JOBS",         "LONGHOLD_FUZZ_SECONDS",
+        "LONGHOLD_NO_INSTALL", "LONGHOLD_DEV_RUN", "LONGHOLD_REWRITE_DOCS", "LONGHOLD_PEER_KEY"};
+    return std::ranges::find(names, name) != names.end() || name.ends_with("_SERVICE_HOST") ||
+           name.ends_with("_PORT") || name.find("_PORT_") != std::string_view::npos;
+}
 
 // "LONGHOLD_SINKS__MAIN__URL" -> "sinks.main.url"
 std::string path_of_environment(std::string_view name) {
@@ -38,6 +51,8 @@ public:
 
     void file();
     void environment();
+    // Reports a variable without "__" that looks like a setting.
+    void undivided(const std::string& name, const std::string& path, const std::string& where);
     void flags();
     [[nodiscard]] std::expected<Settings, Problems> finish();
 
@@ -75,12 +90,34 @@ void Loader::environment() {
         const std::string where = "environment " + name;
         if (std::ranges::find(paths_, path) != paths_.end()) {
             take_text(path, text, OriginKind::environment, where);
-        } else if (path.find('.') != std::string::npos) {
+        } else if (path.find('.') == std::string::npos) {
+            undivided(name, path, where);
+        } else {
             auto problem = unknown_key(path, paths_, where);
             problem.what = "the variable " + name + " names the unknown key " + path;
             problems_.push_back(std::move(problem));
         }
     }
+}
+
+void Loader::undivided(const std::string& name, const std::string& path, const std::string& where) {
+    if (is_for_others(name)) {
+        return;
+    }
+    if (!keys_of_section(path, paths_).empty()) {
+        problems_.push_back(unknown_key(path, paths_, where));
+        return;
+    }
+    const std::string section = path.substr(0, path.find('_'));
+    const auto meant = nearest(path, paths_);
+    if (!meant && keys_of_section(section, paths_).empty()) {
+        return;
+    }
+    problems_.push_back(
+        {.what = "the variable " + name + " names no key",
+         .where = where,
+         .remedy = meant ? "did you mean " + environment_name(*meant) + "?"
+                         : "write two underscores between section and key; keys: " + keys_of_section(section, paths_)});
 }
 
 void Loader::flags() {

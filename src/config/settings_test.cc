@@ -50,6 +50,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"unlike_anything", "[colour]\nof_money = 1",
                   "unknown key colour (longhold.toml:1:2): remove it; docs/configuration.md and docs/profiles.md list "
                   "all keys"},
+        ErrorCase{"slip_in_a_section", "[sink.main]\nurl = \"ndjson:x/\"",
+                  "unknown key sink (longhold.toml:1:2): did you mean sinks?"},
         ErrorCase{"section_that_is_no_table", "lease = 3",
                   "lease must be a table, not an integer (longhold.toml:1:9): write its keys under [lease]"},
         ErrorCase{"wrong_type_for_a_duration", "[lease]\nduration = 6",
@@ -235,6 +237,35 @@ TEST(Settings, EveryDefaultReadsBackFromItsOwnText) {
 TEST(Settings, AcceptsShortLeasesOfTests) {
     SettingsInput input;
     input.flags = {"lease.duration=900ms", "lease.heartbeat_every=200ms", "admin.listen=[::1]:0", "drain.grace=47s"};
+    EXPECT_EQ(problems_of(input), "");
+}
+
+TEST(Settings, ASectionIsNoKeyOfAFlag) {
+    SettingsInput input;
+    input.flags = {"lease=10"};
+    EXPECT_THAT(
+        problems_of(input),
+        testing::StartsWith("lease is a section, not a key (--set lease): set one of its keys: lease.duration"));
+}
+
+TEST(Settings, AVariableThatLooksLikeASettingIsNotPassedOver) {
+    SettingsInput input;
+    input.sources.environment = {{"LONGHOLD_LEASE_DURATION", "10s"}};
+    EXPECT_EQ(problems_of(input),
+              "the variable LONGHOLD_LEASE_DURATION names no key (environment LONGHOLD_LEASE_DURATION): did you mean "
+              "LONGHOLD_LEASE__DURATION?\n");
+    input.sources.environment = {{"LONGHOLD_STORE", "x"}};
+    EXPECT_THAT(problems_of(input), HasSubstr("store is a section, not a key"));
+    input.sources.environment = {{"LONGHOLD_LEASE_OF_A_THING_WITH_A_LONG_NAME", "x"}};
+    EXPECT_THAT(problems_of(input), HasSubstr("two underscores between section and key; keys: lease.duration"));
+}
+
+TEST(Settings, VariablesForOthersAreLeftAlone) {
+    SettingsInput input;
+    input.sources.environment = {{"LONGHOLD_API", "x"},         {"LONGHOLD_JOBS", "2"},
+                                 {"LONGHOLD_PEER_KEY", "x"},    {"LONGHOLD_SOAK", "1"},
+                                 {"LONGHOLD_IMAGE_TAG", "1.2"}, {"LONGHOLD_STORE_SERVICE_HOST", "10.0.0.1"},
+                                 {"LONGHOLD_PORT", "tcp://x"},  {"LONGHOLD_STORE_PORT_80_TCP", "tcp://x"}};
     EXPECT_EQ(problems_of(input), "");
 }
 

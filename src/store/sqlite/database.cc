@@ -36,7 +36,9 @@ std::optional<Error> wrong_path(const std::string& path, Database::Missing missi
     }
     const bool there = fs::exists(path, ignored);
     if (!there && missing == Database::Missing::refuse) {
-        return Error{Errc::not_found, "there is no store at " + path + "; create it with `longhold store init`"};
+        return Error{Errc::not_found, "there is no store at " +
+                                          fs::absolute(path, ignored).lexically_normal().string() +
+                                          "; create it with `longhold store init`"};
     }
     if (there && ::access(path.c_str(), R_OK | W_OK) != 0) {
         return Error{Errc::invalid, "the store " + path + " is not readable and writable by this user"};

@@ -87,6 +87,21 @@ TEST_F(SqliteAdminTest, CheckCountsAndMeasures) {
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();
 }
 
+TEST_F(SqliteAdminTest, TheTestWritesOfACheckReachTheLogAndChangeNothing) {
+    fill(options());
+    const auto before = admin::dump(options(), clock_).value();
+    Handle store = handle(options());  // keeps the log from being folded in at the check's end
+    const auto log_size = [this] {
+        std::error_code none;
+        const auto size = std::filesystem::file_size(folder_.path("store.db-wal"), none);
+        return none ? 0U : size;
+    };
+    const auto size_before = log_size();
+    ASSERT_TRUE(admin::check(options(), clock_).has_value());
+    EXPECT_GE(log_size(), size_before + std::uintmax_t{20} * 4096);
+    EXPECT_EQ(admin::dump(options(), clock_).value(), before);
+}
+
 TEST_F(SqliteAdminTest, CheckFindsWhatIsWrong) {
     fill(options());
     Intruder intruder{folder_.path("store.db")};

@@ -32,7 +32,7 @@ struct CheckReport {
     std::vector<std::string> problems;  // sentences for people; empty when all is well
 };
 
-// Reads the store and times a few write transactions that change nothing. Needs an existing store; never expands it.
+// Reads the store and times a few synced writes whose change nobody sees. Needs an existing store; never expands it.
 [[nodiscard]] Result<CheckReport> check(const StoreOptions& options, const runtime::Clock& clock);
 
 struct MigrateReport {
