@@ -28,6 +28,15 @@ constexpr std::uint32_t at_once_min = 64;
 // What one handover takes beyond its flush: closing handshake, ack, release.
 constexpr Duration cost_of_one = std::chrono::milliseconds{400};
 
+// What of a row is needed to follow it. The rest is the I/O loop's: ten thousand specs need not be kept twice.
+ConnectionRow followed(const ConnectionRow& row) {
+    return ConnectionRow{.id = row.id,
+                         .spec_revision = row.spec_revision,
+                         .desired = row.desired,
+                         .epoch = row.epoch,
+                         .stability = row.stability};
+}
+
 }  // namespace
 
 void Holdings::take(const std::vector<Won>& won, bool draining, Turn& turn) {
@@ -42,7 +51,7 @@ void Holdings::take(const std::vector<Won>& won, bool draining, Turn& turn) {
         if (const auto former = held_.find(row.id); former != held_.end()) {
             drop(former);
         }
-        held_.emplace(row.id, Held{.row = row});
+        held_.emplace(row.id, Held{.row = followed(row)});
         turn.emit(OpenConnection{row, held_before});
     }
 }
@@ -128,7 +137,7 @@ void Holdings::follow(Held& held, const ConnectionRow& row, Orphans& orphans, Tu
         return;
     }
     if (row.spec_revision > held.row.spec_revision && !held.closing) {
-        held.row = row;
+        held.row = followed(row);
         turn.emit(UpdateConnection{row});
     }
 }
