@@ -145,5 +145,6 @@ int run_codec_bench() {
 }  // namespace longhold::bench
 
 int main() {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // figures show as they come
     return longhold::bench::run_codec_bench();
 }

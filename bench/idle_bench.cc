@@ -147,5 +147,6 @@ int run_idle_bench() {
 }  // namespace longhold::bench
 
 int main() {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // figures show as they come
     return longhold::bench::run_idle_bench();
 }
