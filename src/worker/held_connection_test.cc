@@ -2,7 +2,7 @@
 // One connection, end to end on a real loop: what it writes, how its cursor moves, how it closes.
 #include "held_connection.h"
 
-#include "io_loop_rig.h"
+#include "io_loop_test_rig.h"
 
 namespace longhold::worker {
 namespace {

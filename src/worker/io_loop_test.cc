@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "io_loop_rig.h"
+#include "io_loop_test_rig.h"
 
 namespace longhold::worker {
 namespace {

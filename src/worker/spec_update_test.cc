@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a connection when its spec changes, cannot be used, or names a secret that was replaced.
-#include "io_loop_rig.h"
+#include "io_loop_test_rig.h"
 
 namespace longhold::worker {
 namespace {
@@ -56,7 +56,8 @@ TEST_F(SpecUpdateTest, AnotherUrlEndsTheEpochWithACursorOfTheFormerSequence) {
     update("a", "other", replayed, 2);
     ASSERT_TRUE(eventually_closed());
     ASSERT_TRUE(closed()[0].cursor);
-    EXPECT_EQ(closed()[0].cursor->sequence_id, moved[0].cursor.sequence_id) << "the next epoch sees that the spec has changed";
+    EXPECT_EQ(closed()[0].cursor->sequence_id, moved[0].cursor.sequence_id)
+        << "the next epoch sees that the spec has changed";
     EXPECT_EQ(sockets_of("other"), 0U);
 }
 

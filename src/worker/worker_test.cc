@@ -2,7 +2,7 @@
 // A whole worker, and two of them, on one store.
 #include <longhold/worker/worker.h>
 
-#include "worker_rig.h"
+#include "worker_test_rig.h"
 
 namespace longhold::worker {
 namespace {
