@@ -94,13 +94,19 @@ void FakeSink::hold() {
 }
 
 void FakeSink::release() {
-    std::vector<Waiting> items;
-    {
-        const std::lock_guard lock{mutex_};
-        holding_ = false;
-        items.swap(waiting_);
+    // What is submitted meanwhile waits too, so that the order stays.
+    for (;;) {
+        std::vector<Waiting> items;
+        {
+            const std::lock_guard lock{mutex_};
+            items.swap(waiting_);
+            if (items.empty()) {
+                holding_ = false;
+                return;
+            }
+        }
+        give_back(std::move(items), false);
     }
-    give_back(std::move(items), false);
 }
 
 void FakeSink::discard() {
