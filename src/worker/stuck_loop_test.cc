@@ -3,7 +3,7 @@
 #include <latch>
 
 #include "control.h"
-#include "worker_rig.h"
+#include "worker_test_rig.h"
 
 namespace longhold::worker {
 namespace {
