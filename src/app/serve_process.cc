@@ -545,11 +545,11 @@ std::vector<lifecycle::StopStep> ServeProcess::Impl::stop_steps() {
 
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::hand_over(Instant deadline) {
     const std::size_t left = co_await worker->hand_over(deadline - 100ms);
-    if (left > 0) {
-        co_return std::unexpected(std::to_string(left) + " connections are not handed over; they are left to fencing");
-    }
     if (worker->status().session_state == "fencing") {
         co_return std::unexpected("the session was lost meanwhile; what it still held is left to fencing");
+    }
+    if (left > 0) {
+        co_return std::unexpected(std::to_string(left) + " connections are not handed over; they are left to fencing");
     }
     co_return lifecycle::StepResult{};
 }
