@@ -76,8 +76,9 @@ Instant Peers::look_due(const SessionId& own, const EngineConfig& config) const 
     if (!looked_once_) {
         return last_look_ == Instant{} ? Instant{} : last_look_ + config.look_every;
     }
-    // New sessions are found at the latest after one heartbeat interval, even when no known one is due.
-    Instant due = last_look_ + config.heartbeat_every;
+    // A session that dies young is watched from its first look on, so new ones are looked for as often as unowned rows,
+    // even when no known session is due.
+    Instant due = last_look_ + config.unowned_every;
     for (const auto& [id, peer] : peers_) {
         if (id != own && !is_final(peer.row.state)) {
             due = std::min(due, peer.seen_at + peer.row.heartbeat_every);
