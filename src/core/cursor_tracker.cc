@@ -9,7 +9,8 @@
 namespace longhold::core {
 namespace {
 
-constexpr std::size_t capacity_min = 8;
+constexpr std::size_t capacity_min = 2;
+constexpr std::size_t marks_max = 16;
 constexpr std::size_t capacity_kept = 64;
 constexpr std::size_t text_kept = 4096;
 constexpr Duration mark_distance_min = std::chrono::milliseconds{10};
@@ -17,7 +18,9 @@ constexpr Duration mark_distance_min = std::chrono::milliseconds{10};
 }  // namespace
 
 CursorTracker::CursorTracker(std::uint64_t sequence_id, Epoch epoch, std::optional<Cursor> resume_point)
-    : sequence_id_(sequence_id), epoch_(epoch), resume_point_(std::move(resume_point)) {
+    : sequence_id_(sequence_id),
+      epoch_(epoch),
+      resume_point_(resume_point ? std::make_unique<const Cursor>(std::move(*resume_point)) : nullptr) {
     if (resume_point_) {
         stream_ = resume_point_->stream;
         value_text_ = resume_point_->value;
@@ -181,7 +184,7 @@ void CursorTracker::absorb_islands() {
 
 std::optional<Cursor> CursorTracker::cursor() const {
     if (acked_ == 0) {
-        return resume_point_;
+        return resume_point_ ? std::optional{*resume_point_} : std::nullopt;
     }
     Cursor cursor{
         .sequence_id = sequence_id_, .epoch = epoch_, .ordinal = acked_, .stream = stream_, .value = std::string{}};
@@ -194,51 +197,45 @@ std::optional<Cursor> CursorTracker::cursor() const {
 }
 
 void CursorTracker::mark(std::uint64_t ordinal, Instant received_at) {
-    if (marks_size_ > 0) {
-        const Duration age = received_at - marks_[0].received_at;
-        if (received_at - marks_[marks_size_ - 1].received_at < std::max(mark_distance_min, age / 8)) {
+    if (!marks_.empty()) {
+        const Duration age = received_at - marks_.front().received_at;
+        if (received_at - marks_.back().received_at < std::max(mark_distance_min, age / 8)) {
             return;
         }
     }
-    if (marks_size_ == marks_.size()) {
+    if (marks_.size() == marks_max) {
         // The one whose neighbours are nearest to each other is missed least.
         std::size_t dropped = 1;
         Duration nearest = Duration::max();
-        for (std::size_t i = 1; i + 1 < marks_size_; ++i) {
+        for (std::size_t i = 1; i + 1 < marks_.size(); ++i) {
             const Duration distance = marks_[i + 1].received_at - marks_[i - 1].received_at;
             if (distance < nearest) {
                 nearest = distance;
                 dropped = i;
             }
         }
-        std::move(marks_.begin() + static_cast<std::ptrdiff_t>(dropped) + 1, marks_.end(),
-                  marks_.begin() + static_cast<std::ptrdiff_t>(dropped));
-        --marks_size_;
+        marks_.erase(marks_.begin() + static_cast<std::ptrdiff_t>(dropped));
     }
-    marks_[marks_size_++] = Mark{ordinal, received_at};
+    marks_.push_back(Mark{ordinal, received_at});
 }
 
 void CursorTracker::drop_marks() {
     if (pending() == 0) {
-        marks_size_ = 0;
+        marks_.clear();
         return;
     }
     std::size_t dropped = 0;
-    while (dropped + 1 < marks_size_ && marks_[dropped + 1].ordinal <= acked_ + 1) {
+    while (dropped + 1 < marks_.size() && marks_[dropped + 1].ordinal <= acked_ + 1) {
         ++dropped;
     }
-    if (dropped > 0) {
-        std::move(marks_.begin() + static_cast<std::ptrdiff_t>(dropped),
-                  marks_.begin() + static_cast<std::ptrdiff_t>(marks_size_), marks_.begin());
-        marks_size_ -= dropped;
-    }
+    marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(dropped));
 }
 
 std::optional<Instant> CursorTracker::oldest_pending() const {
     if (pending() == 0) {
         return std::nullopt;
     }
-    return marks_[0].received_at;
+    return marks_.front().received_at;
 }
 
 void CursorTracker::give_back_memory() {
@@ -259,7 +256,7 @@ void CursorTracker::give_back_memory() {
 
 std::size_t CursorTracker::memory() const {
     return spans_.capacity() * sizeof(Span) + text_.capacity() + value_text_.capacity() +
-           islands_.capacity() * sizeof(Range);
+           islands_.capacity() * sizeof(Range) + marks_.capacity() * sizeof(Mark);
 }
 
 }  // namespace longhold::core

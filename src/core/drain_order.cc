@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -58,6 +59,13 @@ DrainOrder drain_order(std::span<const HeldConnection> held, const DrainBudget& 
     drain.expected = flush + (drain.concurrency == 1 ? costs : costs / drain.concurrency + longest);
     drain.fits = drain.expected <= budget.handover;
     return drain;
+}
+
+std::uint32_t DrainPace::at_once(std::size_t left, Instant now) const {
+    const Duration usable = std::max(due_ - now, Duration{1});
+    const double wanted = std::ceil(static_cast<double>(left) * (cost_ / std::chrono::duration<double>{usable}));
+    const auto most = static_cast<double>(std::max<std::size_t>(left, at_once_min_));
+    return static_cast<std::uint32_t>(std::clamp(wanted, static_cast<double>(at_once_min_), most));
 }
 
 }  // namespace longhold::core

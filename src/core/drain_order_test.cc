@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <longhold/core/drain_order.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,37 @@ INSTANTIATE_TEST_SUITE_P(
                  false},
         LoadCase{"no_time", 10, 100ms, 0, {.handover = 0s}, 10, false}),
     [](const auto& test) { return std::string{test.param.name}; });
+
+// Closes `count` connections, each of which takes `each`, at the pace of a drain that expected `expected`; when the
+// last one is through.
+Duration drain_for(std::size_t count, Duration each, Duration expected, Duration due) {
+    DrainPace pace{64, expected, Instant{due}};
+    std::deque<Instant> closing;
+    Instant now{};
+    std::size_t waiting = count;
+    while (waiting > 0 || !closing.empty()) {
+        while (waiting > 0 && closing.size() < pace.at_once(waiting + closing.size(), now)) {
+            closing.push_back(now);
+            --waiting;
+        }
+        now = closing.front() + each;
+        closing.pop_front();
+        pace.took(each);
+    }
+    return now - Instant{};
+}
+
+TEST(DrainPace, FollowsWhatAHandoverReallyTakes) {
+    EXPECT_LE(drain_for(10'000, 2s, 400ms, 12s), 14s) << "no upstream answers the close";
+    EXPECT_LE(drain_for(10'000, 100ms, 400ms, 12s), 12s);
+    EXPECT_GE(drain_for(1'000, 100ms, 400ms, 12s), 1s) << "no faster than there is need";
+}
+
+TEST(DrainPace, ClosesAllWhenTheTimeIsOver) {
+    const DrainPace pace{64, 400ms, Instant{20s}};
+    EXPECT_EQ(pace.at_once(5'000, Instant{21s}), 5'000U);
+    EXPECT_EQ(pace.at_once(10, Instant{1s}), 64U);
+}
 
 }  // namespace
 }  // namespace longhold::core

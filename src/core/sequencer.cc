@@ -13,18 +13,15 @@ std::uint64_t sequence_id(const SequenceIdentity& identity) {
     return std::max<std::uint64_t>(stable_hash(identity.sequence_field, stable_hash(identity.url)) & mask, 1);
 }
 
-bool incompatible(const SequenceIdentity& before, const SequenceIdentity& after) {
-    return before != after;
-}
-
-Sequencer::Sequencer(SequenceRule rule, SequencerStart start) : rule_(rule), start_(std::move(start)) {
+Sequencer::Sequencer(SequenceRule rule, SequencerStart start)
+    : rule_(rule), start_(std::make_unique<SequencerStart>(std::move(start))) {
     if (!rule_.has_sequence) {
         rule_.resume = Resume::none;
     }
-    const auto& point = start_.resume_point;
-    start_.held_before = start_.held_before || point;
-    start_.spec_changed = start_.spec_changed && start_.held_before;
-    life_before_ = start_.held_before && !start_.spec_changed;
+    const auto& point = start_->resume_point;
+    start_->held_before = start_->held_before || point;
+    start_->spec_changed = start_->spec_changed && start_->held_before;
+    life_before_ = start_->held_before && !start_->spec_changed;
     if (!point) {
         return;
     }
@@ -49,8 +46,10 @@ Sequencer::Sequencer(SequenceRule rule, SequencerStart start) : rule_(rule), sta
 }
 
 std::vector<Note> Sequencer::begin() {
-    std::vector<Note> notes{claimed_note(stream_, start_.resume_point)};
-    if (start_.spec_changed) {
+    const auto start = std::exchange(start_, nullptr);
+    invariant(start != nullptr, "an epoch begins once");
+    std::vector<Note> notes{claimed_note(stream_, start->resume_point)};
+    if (start->spec_changed) {
         add_gap(notes, NoteReason::spec_change, next_expected(), std::nullopt);
         begin_stream();
         notes.push_back(state_note(NoteReason::spec_change, stream_));

@@ -357,9 +357,9 @@ TEST(Sequencer, AReplayThatIsOutOfOrderItselfIsNotAskedForAgain) {
 
 TEST(SequenceIdentity, IsTheUrlAndTheField) {
     const SequenceIdentity spec{.url = "wss://feed.example/ws?symbol=a", .sequence_field = "/seq"};
-    EXPECT_FALSE(incompatible(spec, spec));
-    EXPECT_TRUE(incompatible(spec, {.url = "wss://feed.example/ws?symbol=b", .sequence_field = "/seq"}));
-    EXPECT_TRUE(incompatible(spec, {.url = spec.url, .sequence_field = "/n"}));
+    EXPECT_EQ(sequence_id(spec), sequence_id(spec));
+    EXPECT_NE(sequence_id(spec), sequence_id({.url = "wss://feed.example/ws?symbol=b", .sequence_field = "/seq"}));
+    EXPECT_NE(sequence_id(spec), sequence_id({.url = spec.url, .sequence_field = "/n"}));
 }
 
 }  // namespace

@@ -330,6 +330,14 @@ TEST_F(Held, Rule6ADrainingWorkerTakesNothingNew) {
     EXPECT_EQ(owner("new"), 1U);
 }
 
+TEST_F(Held, Rule6ADrainEndsInTimeAlsoWhenNoUpstreamAnswersTheClose) {
+    start(1, 700);
+    world->worker(0).close_takes = 2s;
+    world->drain(0);
+    EXPECT_TRUE(run_until([&] { return world->worker(0).drained; }, HandOver{}.budget));
+    EXPECT_FALSE(world->worker(0).lost_in_drain);
+}
+
 TEST_F(Held, Rule6HeartbeatsGoOnWhileADrainIsSlow) {
     start(2, 4);
     world->worker(0).close_takes = 30s;

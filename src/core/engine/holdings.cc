@@ -28,16 +28,11 @@ constexpr std::uint32_t at_once_min = 64;
 // What one handover takes beyond its flush: closing handshake, ack, release.
 constexpr Duration cost_of_one = std::chrono::milliseconds{400};
 
-// What of a row is needed to follow it. The rest is the I/O loop's: ten thousand specs need not be kept twice.
-ConnectionRow followed(const ConnectionRow& row) {
-    return ConnectionRow{.id = row.id,
-                         .spec_revision = row.spec_revision,
-                         .desired = row.desired,
-                         .epoch = row.epoch,
-                         .stability = row.stability};
-}
-
 }  // namespace
+
+Holdings::Held Holdings::followed(const ConnectionRow& row) {
+    return {.epoch = row.epoch, .spec_revision = row.spec_revision, .stability = row.stability};
+}
 
 void Holdings::take(const std::vector<Won>& won, bool draining, Turn& turn) {
     for (const auto& [row, held_before] : won) {
@@ -51,7 +46,7 @@ void Holdings::take(const std::vector<Won>& won, bool draining, Turn& turn) {
         if (const auto former = held_.find(row.id); former != held_.end()) {
             drop(former);
         }
-        held_.emplace(row.id, Held{.row = followed(row)});
+        held_.emplace(row.id, followed(row));
         turn.emit(OpenConnection{row, held_before});
     }
 }
@@ -67,12 +62,17 @@ void Holdings::tick(OwnSession& own, Turn& turn) {
 }
 
 void Holdings::send_releases(OwnSession& own, Turn& turn) {
+    if (turn.now >= retry_at_) {
+        to_send_.insert(to_send_.end(), send_again_.begin(), send_again_.end());
+        send_again_.clear();
+    }
     Releases releases;
-    for (auto& [id, giving] : releasing_) {
-        if (giving.sent || turn.now < send_at(giving)) {
+    for (const auto& id : std::exchange(to_send_, {})) {
+        const auto entry = releasing_.find(id);
+        if (entry == releasing_.end() || std::exchange(entry->second.sent, true)) {
             continue;
         }
-        giving.sent = true;
+        const Giving& giving = entry->second;
         releases.items.push_back(Release{.connection = id,
                                          .session = own.id(),
                                          .epoch = giving.epoch,
@@ -88,13 +88,11 @@ void Holdings::send_releases(OwnSession& own, Turn& turn) {
 }
 
 Instant Holdings::wake_at() const {
-    Instant wake = polling_ ? Instant::max() : poll_at_;
-    for (const auto& [id, giving] : releasing_) {
-        if (!giving.sent) {
-            wake = std::min(wake, send_at(giving));
-        }
+    if (!to_send_.empty()) {
+        return Instant{};
     }
-    return wake;
+    const Instant poll = polling_ ? Instant::max() : poll_at_;
+    return send_again_.empty() ? poll : std::min(poll, retry_at_);
 }
 
 void Holdings::on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans, bool room, Turn& turn) {
@@ -108,7 +106,7 @@ void Holdings::on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans,
         }
         const auto held = held_.find(row.id);
         if (held != held_.end()) {
-            follow(held->second, row, orphans, turn);
+            follow(*held, row, orphans, turn);
         } else if (row.desired == DesiredState::started && room) {
             orphans.nominate_own(row, turn);  // an old claim that landed late: its epoch is not acted on, a new one is
         } else {
@@ -122,12 +120,13 @@ void Holdings::on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans,
     }
 }
 
-void Holdings::follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn) {
-    if (row.epoch != held.row.epoch) {
-        if (row.epoch > held.row.epoch) {
+void Holdings::follow(HeldById::value_type& held, const ConnectionRow& row, Orphans& orphans, Turn& turn) {
+    auto& [id, state] = held;
+    if (row.epoch != state.epoch) {
+        if (row.epoch > state.epoch) {
             // A late claim of ours has passed the epoch that we act on: stop, and claim anew.
-            turn.emit(AbortConnection{row.id, held.row.epoch});
-            drop(held_.find(row.id));
+            turn.emit(AbortConnection{id, state.epoch});
+            drop(held_.find(id));
             orphans.nominate_own(row, turn);
         }
         return;  // an older page
@@ -136,30 +135,35 @@ void Holdings::follow(Held& held, const ConnectionRow& row, Orphans& orphans, Tu
         close(held, row.desired == DesiredState::deleted ? CloseReason::deleted : CloseReason::stopped, turn);
         return;
     }
-    if (row.spec_revision > held.row.spec_revision && !held.closing) {
-        held.row = followed(row);
+    if (row.spec_revision > state.spec_revision && !state.closing) {
+        state = followed(row);
         turn.emit(UpdateConnection{row});
     }
 }
 
-void Holdings::close(Held& held, CloseReason reason, Turn& turn) {
-    if (!held.closing) {
-        held.closing = true;
+void Holdings::close(HeldById::value_type& held, CloseReason reason, Turn& turn) {
+    auto& [id, state] = held;
+    if (!state.closing) {
+        state.closing = true;
+        state.closing_since = turn.now;
         ++closing_;
-        turn.emit(CloseConnection{held.row.id, held.row.epoch, reason});
+        turn.emit(CloseConnection{id, state.epoch, reason});
     }
 }
 
-void Holdings::on_closed(const Closed& closed, Turn& /*turn*/) {
+void Holdings::on_closed(const Closed& closed, Turn& turn) {
     const auto held = held_.find(closed.connection);
-    if (held == held_.end() || held->second.row.epoch != closed.epoch) {
+    if (held == held_.end() || held->second.epoch != closed.epoch) {
         return;  // of an epoch that is not ours any more
+    }
+    if (held->second.closing) {
+        pace_.took(turn.now - held->second.closing_since);
     }
     drop(held);
     give(closed.connection, closed.epoch, closed.cursor);
 }
 
-void Holdings::drop(std::map<ConnectionId, Held>::iterator held) {
+void Holdings::drop(HeldById::iterator held) {
     closing_ -= held->second.closing ? 1 : 0;
     held_.erase(held);
 }
@@ -172,6 +176,7 @@ void Holdings::on_loop_stuck(const LoopStuck& stuck, Turn& turn) {
 
 void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor) {
     releasing_.insert_or_assign(connection, Giving{.epoch = epoch, .cursor = std::move(cursor)});
+    to_send_.push_back(connection);
 }
 
 void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn) {
@@ -223,25 +228,25 @@ void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, c
             turn.note(News::release_failed, own, id, giving->second.epoch);
         }
         giving->second.sent = false;
+        send_again_.push_back(id);
         if (retry_at_ <= turn.now) {
-            // One time for all, so that what came to nothing piece by piece is sent again in few calls.
             retry_at_ = turn.now + turn.jittered(release_retry_after(giving->second.attempts));
         }
     }
 }
 
-void Holdings::hand_over(const HandOver& order) {
+void Holdings::hand_over(const HandOver& order, Instant now) {
     std::vector<HeldConnection> all;
     for (const auto& [id, held] : held_) {
         const auto pending = order.pending_bytes.find(id);
         all.push_back(HeldConnection{.id = id,
-                                     .desired = held.row.desired,
+                                     .desired = DesiredState::started,
                                      .pending_bytes = pending == order.pending_bytes.end() ? 0 : pending->second,
-                                     .stability = held.row.stability,
+                                     .stability = held.stability,
                                      .cost = cost_of_one});
     }
     const DrainOrder drain = drain_order(all, DrainBudget{.handover = order.budget, .concurrency_min = at_once_min});
-    at_once_ = drain.concurrency;
+    pace_ = DrainPace{drain.concurrency, cost_of_one, now + order.budget * 3 / 5};
     for (const std::size_t index : drain.order) {
         to_hand_over_.push_back(all[index].id);
     }
@@ -251,11 +256,12 @@ void Holdings::close_next(Turn& turn) {
     if (to_hand_over_.empty()) {
         return;
     }
-    while (closing_ < at_once_ && !to_hand_over_.empty()) {
+    const std::uint32_t at_once = pace_.at_once(to_hand_over_.size() + closing_, turn.now);
+    while (closing_ < at_once && !to_hand_over_.empty()) {
         const auto held = held_.find(to_hand_over_.front());
         to_hand_over_.pop_front();
         if (held != held_.end() && !held->second.closing) {
-            close(held->second, CloseReason::drain, turn);
+            close(*held, CloseReason::drain, turn);
         }
     }
 }
@@ -265,6 +271,8 @@ void Holdings::forget() {
     closing_ = 0;
     held_.clear();
     releasing_.clear();
+    to_send_.clear();
+    send_again_.clear();
     polling_ = false;
 }
 

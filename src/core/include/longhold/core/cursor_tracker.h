@@ -15,8 +15,8 @@
 #include <longhold/base/time.h>
 #include <longhold/core/rows.h>
 
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,7 +102,7 @@ private:
 
     std::uint64_t sequence_id_;
     Epoch epoch_;
-    std::optional<Cursor> resume_point_;  // until the first ack
+    std::unique_ptr<const Cursor> resume_point_;  // until the first ack
 
     std::uint64_t sent_ = 0;
     std::uint64_t acked_ = 0;
@@ -125,8 +125,7 @@ private:
     std::vector<Range> islands_;  // acked beyond a hole: sorted, apart from each other
 
     // Some records with their times; the first is at or before the oldest pending one.
-    std::array<Mark, 16> marks_{};
-    std::size_t marks_size_ = 0;
+    std::vector<Mark> marks_;
 };
 
 }  // namespace longhold::core

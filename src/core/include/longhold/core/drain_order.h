@@ -7,7 +7,10 @@
 // that were active last, where a gap costs most. What is not wanted any more comes last: nobody
 // waits for it.
 //
-// A pure function; the caller runs the steps.
+// What a handover really takes is known only once some are through: an upstream may ignore the close until its timeout.
+// DrainPace follows it, so that the rest still ends in time.
+//
+// Pure; the caller runs the steps.
 #pragma once
 
 #include <longhold/base/time.h>
@@ -46,5 +49,26 @@ struct DrainOrder {
 
 // Requires concurrency_max >= concurrency_min > 0 and flush_bytes_per_second > 0.
 [[nodiscard]] DrainOrder drain_order(std::span<const HeldConnection> held, const DrainBudget& budget);
+
+// How many handovers run at once, as a drain goes on. Thread-safety: none.
+class DrainPace {
+public:
+    DrainPace() = default;
+
+    // As drain_order() said. All are to be through by about `due`, which lies before the drain's deadline: what is slower
+    // than the mean needs the rest.
+    DrainPace(std::uint32_t at_once, Duration cost, Instant due) : at_once_min_(at_once), cost_(cost), due_(due) {}
+
+    // A handover is through, and took so long.
+    void took(Duration time) { cost_ += (time - cost_) / 8; }
+
+    // The fewest at once, and no fewer than in the beginning, that have `left` more through when due; then all of them.
+    [[nodiscard]] std::uint32_t at_once(std::size_t left, Instant now) const;
+
+private:
+    std::uint32_t at_once_min_ = 1;
+    Duration cost_{};
+    Instant due_{};
+};
 
 }  // namespace longhold::core

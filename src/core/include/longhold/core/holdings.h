@@ -6,6 +6,7 @@
 // long as the session lives, while the others go on.
 #pragma once
 
+#include <longhold/core/drain_order.h>
 #include <longhold/core/orphans.h>
 #include <longhold/core/own_session.h>
 #include <longhold/core/turn.h>
@@ -33,7 +34,7 @@ public:
     void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
 
     // Begins to close everything: the most connections within the budget, some at a time.
-    void hand_over(const HandOver& order);
+    void hand_over(const HandOver& order, Instant now);
 
     // The session is gone, and with it all that it held.
     void forget();
@@ -46,10 +47,16 @@ public:
     [[nodiscard]] std::size_t releases_pending() const { return releasing_.size(); }
 
 private:
+    // What of a row is needed to follow it. The rest is the I/O loop's: ten thousand specs need not be kept twice.
     struct Held {
-        ConnectionRow row;
+        Epoch epoch;
+        std::uint64_t spec_revision = 0;
+        std::uint32_t stability = 0;
         bool closing = false;
+        Instant closing_since{};
     };
+
+    using HeldById = std::map<ConnectionId, Held>;
 
     struct Giving {
         Epoch epoch;
@@ -58,23 +65,24 @@ private:
         std::uint32_t attempts = 0;  // that came to nothing
     };
 
-    [[nodiscard]] Instant send_at(const Giving& giving) const { return giving.attempts == 0 ? Instant{} : retry_at_; }
-
-    void close(Held& held, CloseReason reason, Turn& turn);
+    [[nodiscard]] static Held followed(const ConnectionRow& row);
+    void close(HeldById::value_type& held, CloseReason reason, Turn& turn);
     void close_next(Turn& turn);
-    void drop(std::map<ConnectionId, Held>::iterator held);
+    void drop(HeldById::iterator held);
     void send_releases(OwnSession& own, Turn& turn);
     void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
-    void follow(Held& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
+    void follow(HeldById::value_type& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
 
-    std::map<ConnectionId, Held> held_;
+    HeldById held_;
     std::map<ConnectionId, Giving> releasing_;
+    std::deque<ConnectionId> to_send_;       // of releasing_, at once
+    std::deque<ConnectionId> send_again_;    // of releasing_, at retry_at_
     std::deque<ConnectionId> to_hand_over_;  // in order
-    std::uint32_t at_once_ = 0;
+    DrainPace pace_;
     std::uint32_t closing_ = 0;  // of held_
     bool polling_ = false;
     Instant poll_at_{};
-    Instant retry_at_{};  // of all releases that came to nothing
+    Instant retry_at_{};  // one time for all, so that what came to nothing piece by piece is sent in few calls
 };
 
 }  // namespace longhold::core

@@ -23,6 +23,7 @@
 #include <longhold/core/rows.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,16 +47,11 @@ struct SequenceRule {
 struct SequenceIdentity {
     std::string url;
     std::string sequence_field;
-
-    friend bool operator==(const SequenceIdentity&, const SequenceIdentity&) = default;
 };
 
-// Whether a cursor of `before` means nothing under `after`. The whole URL counts, since a path or a
-// query often names what is counted; headers, messages, limits and liveness do not.
-[[nodiscard]] bool incompatible(const SequenceIdentity& before, const SequenceIdentity& after);
-
 // The identity as a number that a cursor carries, so that any later owner can tell whether the cursor means anything
-// under its spec: 53 bits, never 0. Stable like stable_hash().
+// under its spec. The whole URL counts, since a path or a query often names what is counted; headers, messages, limits
+// and liveness do not. 53 bits, never 0. Stable like stable_hash().
 [[nodiscard]] std::uint64_t sequence_id(const SequenceIdentity& identity);
 
 // How an epoch begins.
@@ -133,7 +129,7 @@ private:
                  std::optional<std::uint64_t> before);
 
     SequenceRule rule_;
-    SequencerStart start_;
+    std::unique_ptr<SequencerStart> start_;  // until begin()
     std::uint32_t stream_ = 1;
 
     // The last value of the stream that was received, or with had_ false the one expected next.
