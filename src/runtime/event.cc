@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -16,7 +17,7 @@ constexpr Duration slice_max = std::chrono::hours{1};
 
 }  // namespace
 
-Event::Event(Loop& loop) : loop_(loop), timer_(loop.context()) {}
+Event::Event(Loop& loop) : loop_(loop), timer_(loop.context().get_executor()) {}
 
 void Event::notify() {
     timer_.cancel();
@@ -24,8 +25,9 @@ void Event::notify() {
 
 Task<> Event::wait() {
     // Setting the expiry ends the waits that are under way: a second waiter must not wake the first.
-    if (timer_.expiry() != boost::asio::steady_timer::time_point::max()) {
-        timer_.expires_at(boost::asio::steady_timer::time_point::max());
+    constexpr auto never = std::chrono::steady_clock::time_point::max();
+    if (timer_.expiry() != never) {
+        timer_.expires_at(never);
     }
     co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
 }

@@ -3,8 +3,6 @@
 #include <longhold/base/invariant.h>
 #include <longhold/upstream/connection.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 #include <utility>
 
 #include "connection_state.h"
@@ -43,18 +41,27 @@ std::string_view name_of(EndReason reason) {
     return "unknown";
 }
 
+void Receiver::on_ended(Ended /*ended*/) {}
+
 ConnectionState::ConnectionState(const LoopShared& shared, ConnectionOptions options)
     : shared_(shared),
-      options_(std::move(options)),
+      options_(std::make_unique<const ConnectionOptions>(std::move(options))),
+      limits_{.send_queue_bytes_max = options_->send_queue_bytes_max,
+              .ping_every = options_->ping_every,
+              .pong_timeout = options_->pong_timeout,
+              .close_timeout = options_->close_timeout},
       waker_(shared.loop),
-      decoder_(FrameLimits{options_.frame_bytes_max, options_.message_bytes_max}) {}
+      decoder_(FrameLimits{options_->frame_bytes_max, options_->message_bytes_max}) {}
 
-// Closes the socket however run() is left: by a cancellation with a reset, so that nothing of a cancelled connection
-// goes on.
+// Closes the socket however its scope is left: by a cancellation with a reset, so that nothing of a cancelled
+// connection goes on.
 struct ConnectionState::CloseAtExit {
     explicit CloseAtExit(ConnectionState& connection) : state(connection) {}
 
     ~CloseAtExit() {
+        if (dismissed) {
+            return;
+        }
         if (!state.ended() && state.transport_ != nullptr) {
             state.transport_->reset();
         }
@@ -63,25 +70,41 @@ struct ConnectionState::CloseAtExit {
         state.receiver_ = nullptr;
     }
 
+    void dismiss() { dismissed = true; }
+
     CloseAtExit(const CloseAtExit&) = delete;
     CloseAtExit& operator=(const CloseAtExit&) = delete;
 
     ConnectionState& state;
+    bool dismissed = false;
 };
 
-runtime::Task<Ended> ConnectionState::run(Receiver& receiver) {
-    invariant(!std::exchange(started_, true), "a connection runs once");
+runtime::Task<std::optional<Ended>> ConnectionState::open(Receiver& receiver) {
+    invariant(!std::exchange(started_, true), "a connection is dialled once");
     receiver_ = &receiver;
-    const CloseAtExit close_at_exit{*this};
+    opening_ = true;
+    CloseAtExit close_at_exit{*this};
     if (!ended()) {
         co_await open_up();
     }
-    while (!ended()) {
-        if (waker_.set_timer(next_deadline())) {
-            co_await waker_.timer().async_wait(boost::asio::as_tuple(boost::asio::deferred));
-        }
-        waker_.forget();
-        on_time();
+    opening_ = false;
+    options_.reset();
+    if (ended()) {
+        co_return std::move(*ended_);
+    }
+    close_at_exit.dismiss();
+    arm_timer();
+    co_return std::nullopt;
+}
+
+runtime::Task<Ended> ConnectionState::run(Receiver& receiver) {
+    if (auto failed = co_await open(receiver)) {
+        co_return std::move(*failed);
+    }
+    const CloseAtExit close_at_exit{*this};
+    end_told_ = std::make_unique<runtime::Event>(shared_.loop);
+    while (running()) {
+        co_await end_told_->wait();
     }
     co_return std::move(*ended_);
 }
@@ -95,8 +118,8 @@ void ConnectionState::close(std::uint16_t code, std::string reason) {
         close_code_ = code;
         close_reason_ = std::move(reason);
         close_due_ = true;
-        close_deadline_ = waker_.now() + options_.close_timeout;
-        waker_.wake();
+        close_deadline_ = waker_.now() + limits_.close_timeout;
+        arm_timer();
         flush();
     }
 }
@@ -112,10 +135,27 @@ Instant ConnectionState::next_deadline() const {
     if (paused_) {
         return paused_since_ + pause_max();
     }
-    if (options_.ping_every == Duration::zero()) {
+    if (limits_.ping_every == Duration::zero()) {
         return Instant::max();
     }
-    return ping_outstanding_ ? ping_sent_at_ + options_.pong_timeout : traffic_.received_at + options_.ping_every;
+    return ping_outstanding_ ? ping_sent_at_ + limits_.pong_timeout : traffic_.received_at + limits_.ping_every;
+}
+
+// Has on_time() called at the next deadline, or before. Deadlines mostly move on, so the timer goes off early and is
+// set anew then; only one that has come nearer needs a new timer at once.
+void ConnectionState::arm_timer() {
+    const Instant deadline = next_deadline();
+    if (opening_ || ended() || deadline >= armed_for_) {
+        return;
+    }
+    armed_for_ = deadline;
+    waker_.call_at(deadline, [weak = weak_from_this()] {
+        if (const auto state = weak.lock()) {
+            state->armed_for_ = Instant::max();
+            state->on_time();
+            state->arm_timer();
+        }
+    });
 }
 
 void ConnectionState::on_time() {
@@ -124,7 +164,7 @@ void ConnectionState::on_time() {
         return;
     }
     if (phase_ == Phase::closing) {
-        const std::string after = format_duration(options_.close_timeout);
+        const std::string after = format_duration(limits_.close_timeout);
         if (close_received_) {
             end(ended_->reason, std::move(ended_->detail));
         } else {
@@ -150,11 +190,12 @@ void ConnectionState::check_life(Instant now) {
     read_turn();  // when the loop was late, the sign of life may lie in the kernel
     if (!ended() && ping_outstanding_) {
         reset_and_end(EndReason::liveness_timeout,
-                      "nothing was received for " + format_duration(options_.pong_timeout) + " after a ping");
+                      "nothing was received for " + format_duration(limits_.pong_timeout) + " after a ping");
     }
 }
 
-// The first end counts. Whoever sleeps in run() sees it.
+// The first end counts. open() sees it while it runs; afterwards the receiver is told from the loop, since whoever ends
+// the connection may be in the midst of its socket.
 void ConnectionState::end(EndReason reason, std::string detail) {
     if (ended()) {
         return;
@@ -168,7 +209,25 @@ void ConnectionState::end(EndReason reason, std::string detail) {
     ended_->reason = reason;
     ended_->detail = std::move(detail);
     ended_->opened = opened;
-    waker_.wake();
+    if (opening_ || receiver_ == nullptr) {
+        waker_.wake();
+        return;
+    }
+    shared_.loop.post([state = shared_from_this()] { state->finish(); });
+}
+
+void ConnectionState::finish() {
+    if (!running()) {
+        return;
+    }
+    transport_.reset();
+    waker_.wake();  // the timer holds nothing of an ended connection
+    Receiver& receiver = *std::exchange(receiver_, nullptr);
+    if (end_told_ != nullptr) {
+        end_told_->notify();
+    } else {
+        receiver.on_ended(std::move(*ended_));
+    }
 }
 
 void ConnectionState::reset_and_end(EndReason reason, std::string detail) {
@@ -185,7 +244,11 @@ Connection::Connection(const LoopShared& shared, ConnectionOptions options)
     : state_(std::make_shared<ConnectionState>(shared, std::move(options))) {}
 
 Connection::~Connection() {
-    invariant(!state_->running(), "a connection is destroyed after run() has ended");
+    invariant(!state_->running(), "a connection is destroyed after its end");
+}
+
+runtime::Task<std::optional<Ended>> Connection::open(Receiver& receiver) {
+    return state_->open(receiver);
 }
 
 runtime::Task<Ended> Connection::run(Receiver& receiver) {
@@ -212,8 +275,8 @@ void Connection::resume_reading() {
     state_->resume_reading();
 }
 
-bool Connection::open() const {
-    return state_->open();
+bool Connection::is_open() const {
+    return state_->is_open();
 }
 
 const std::string& Connection::subprotocol() const {

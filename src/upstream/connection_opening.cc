@@ -16,14 +16,14 @@ constexpr Duration refusal_body_wait = std::chrono::seconds{1};
 }  // namespace
 
 runtime::Task<> ConnectionState::open_up() {
-    const Instant deadline = waker_.now() + options_.attempt_timeout;
-    auto request = build_request(options_.url, options_.headers, options_.subprotocols, shared_.entropy);
+    const Instant deadline = waker_.now() + options_->attempt_timeout;
+    auto request = build_request(options_->url, options_->headers, options_->subprotocols, shared_.entropy);
     if (!request) {
         end(EndReason::handshake_refused, "the upgrade request cannot be built: " + request.error());
         co_return;
     }
     auto transport =
-        co_await dial(Dialler{shared_, options_, waker_, *receiver_, weak_from_this(), given_up_}, deadline);
+        co_await dial(Dialler{shared_, *options_, waker_, *receiver_, weak_from_this(), given_up_}, deadline);
     if (ended()) {
         co_return;
     }
@@ -35,7 +35,7 @@ runtime::Task<> ConnectionState::open_up() {
     const bool sent = co_await send_request(std::move(request->bytes), deadline);
     if (sent) {
         co_await read_answer(
-            HandshakeReader{std::move(request->key), options_.subprotocols, options_.subprotocol_required}, deadline);
+            HandshakeReader{std::move(request->key), options_->subprotocols, options_->subprotocol_required}, deadline);
     }
 }
 
@@ -54,7 +54,7 @@ runtime::Task<bool> ConnectionState::send_request(std::string request, Instant d
         }
         if (waker_.now() >= deadline) {
             end(EndReason::attempt_timed_out,
-                "the upgrade request was not taken within the attempt's " + format_duration(options_.attempt_timeout));
+                "the upgrade request was not taken within the attempt's " + format_duration(options_->attempt_timeout));
             co_return false;
         }
         transport_->await_writable();
@@ -80,7 +80,7 @@ runtime::Task<> ConnectionState::read_answer(HandshakeReader reader, Instant dea
             } else {
                 end(EndReason::attempt_timed_out,
                     "the server did not answer the upgrade request within the attempt's " +
-                        format_duration(options_.attempt_timeout));
+                        format_duration(options_->attempt_timeout));
             }
             co_return;
         }
@@ -132,7 +132,7 @@ void ConnectionState::take_refusal(const HandshakeReader& reader, bool lost) {
     const HandshakeAnswer& answer = reader.answer();
     end(lost ? EndReason::transport_lost : EndReason::handshake_refused, answer.detail);
     ended_->http_status = answer.status;
-    ended_->retry_after = retry_after(answer.headers, shared_.loop.clock().wall_now(), options_.retry_after_max);
+    ended_->retry_after = retry_after(answer.headers, shared_.loop.clock().wall_now(), options_->retry_after_max);
     ended_->headers = answer.headers;
     ended_->body = answer.body;
 }

@@ -81,7 +81,7 @@ void ConnectionState::received(std::size_t bytes) {
     traffic_.bytes_received += bytes;
     traffic_.received_at = waker_.now();
     if (std::exchange(ping_outstanding_, false)) {
-        waker_.wake();  // the next ping is due before the verdict would have been
+        arm_timer();  // the next ping is due before the verdict would have been
     }
 }
 
@@ -106,7 +106,7 @@ void ConnectionState::resume_reading() {
         } else {
             state->end_burst();
         }
-        state->waker_.wake();  // the deadline has changed
+        state->arm_timer();  // the deadline has changed
     });
 }
 
@@ -119,7 +119,7 @@ bool ConnectionState::on_message(std::string_view data, bool binary) {
     if (!receiver_->on_message({data, binary}) && !ended()) {
         paused_ = true;
         paused_since_ = waker_.now();
-        waker_.wake();
+        arm_timer();
     }
     return !paused_ && !ended();
 }
@@ -158,8 +158,8 @@ void ConnectionState::on_close(std::uint16_t code, std::string_view reason) {
     }
     if (phase_ == Phase::open) {
         phase_ = Phase::closing;
-        close_deadline_ = waker_.now() + options_.close_timeout;
-        waker_.wake();
+        close_deadline_ = waker_.now() + limits_.close_timeout;
+        arm_timer();
     }
     flush();
 }

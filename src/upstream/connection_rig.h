@@ -14,7 +14,7 @@
 namespace longhold::upstream {
 
 // Notes what arrives, and lets a test act on it.
-class RecordingReceiver final : public Receiver {
+class RecordingReceiver : public Receiver {
 public:
     void on_stage(Stage stage, std::string_view detail) override { stages.emplace_back(stage, detail); }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConnectionState: all of one Connection. Sockets and posted work know it weakly, so that what comes late finds nobody.
 //
-// dialling -> open -> closing -> ended, with ended reachable from each. Reading happens in callbacks, straight from the
-// socket's readiness into the decoder; the one coroutine, run(), dials and then sleeps until a deadline or the end.
+// dialling -> open -> closing -> ended, with ended reachable from each. A coroutine dials. Then reading happens in
+// callbacks, straight from the socket's readiness into the decoder, a timer's callback watches over deadlines, and what
+// only the attempt needed is freed.
 #pragma once
 
+#include <longhold/runtime/event.h>
 #include <longhold/upstream/connection.h>
 #include <longhold/upstream/transport.h>
 
@@ -23,6 +25,7 @@ class ConnectionState final : public ReadinessListener,
 public:
     ConnectionState(const LoopShared& shared, ConnectionOptions options);
 
+    runtime::Task<std::optional<Ended>> open(Receiver& receiver);
     runtime::Task<Ended> run(Receiver& receiver);
 
     bool send(bool binary, std::string_view payload);
@@ -30,7 +33,7 @@ public:
     void abort();
     void resume_reading();
 
-    [[nodiscard]] bool open() const { return phase_ == Phase::open; }
+    [[nodiscard]] bool is_open() const { return phase_ == Phase::open; }
 
     [[nodiscard]] bool running() const { return receiver_ != nullptr; }
 
@@ -50,6 +53,14 @@ public:
 private:
     enum class Phase : std::uint8_t { dialling, open, closing, ended };
     struct CloseAtExit;
+
+    // What of the options is needed once the connection is open.
+    struct Limits {
+        std::size_t send_queue_bytes_max;
+        Duration ping_every;
+        Duration pong_timeout;
+        Duration close_timeout;
+    };
 
     // The attempt (connection_opening.cc).
     runtime::Task<> open_up();
@@ -77,17 +88,20 @@ private:
 
     // Time and the end.
     [[nodiscard]] Instant next_deadline() const;
+    void arm_timer();
     void on_time();
     void check_life(Instant now);
     void end(EndReason reason, std::string detail);
     void reset_and_end(EndReason reason, std::string detail);
+    void finish();
 
     [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
 
-    [[nodiscard]] Duration pause_max() const { return options_.ping_every + options_.pong_timeout; }
+    [[nodiscard]] Duration pause_max() const { return limits_.ping_every + limits_.pong_timeout; }
 
     const LoopShared shared_;
-    const ConnectionOptions options_;
+    std::unique_ptr<const ConnectionOptions> options_;  // until the attempt is over
+    const Limits limits_;
     Waker waker_;
     Receiver* receiver_ = nullptr;
     std::unique_ptr<Transport> transport_;
@@ -108,9 +122,11 @@ private:
     Instant ping_sent_at_{};
     Instant paused_since_{};
     Instant close_deadline_{};
+    Instant armed_for_ = Instant::max();  // when the timer of an open connection goes off; max: it does not run
 
     Phase phase_ = Phase::dialling;
     bool given_up_ = false;
+    bool opening_ = false;  // open() runs, and sees the end
     bool read_armed_ = false;
     bool write_armed_ = false;
     bool write_broken_ = false;
@@ -125,6 +141,7 @@ private:
     bool close_sent_ = false;
     bool close_received_ = false;
     std::unique_ptr<Ended> ended_;
+    std::unique_ptr<runtime::Event> end_told_;  // of run()
 };
 
 }  // namespace longhold::upstream

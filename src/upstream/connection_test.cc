@@ -313,6 +313,61 @@ TEST_F(ConnectionTest, BoundsItsQueueAndPongsAheadOfIt) {
     EXPECT_EQ(run().reason, EndReason::closed_by_us);
 }
 
+// Takes the connection apart when it is told of its end.
+struct EndingReceiver final : RecordingReceiver {
+    explicit EndingReceiver(ConnectionRig& of) : rig(of) {}
+
+    void on_ended(Ended what) override {
+        connection.reset();
+        ended.push_back(std::move(what));
+        rig.loop.finish();
+    }
+
+    ConnectionRig& rig;
+    std::optional<Connection> connection;
+    std::vector<Ended> ended;
+};
+
+// Opens the receiver's connection to `server`, and runs the loop until the end of the attempt or of the connection.
+std::optional<Ended> open_and_leave_alone(ConnectionRig& rig, EndingReceiver& receiver, const ScriptedServer& server) {
+    receiver.connection.emplace(rig.shared(), ConnectionRig::options(server.port()));
+    std::optional<Ended> failed;
+    boost::asio::co_spawn(rig.loop.context(), receiver.connection->open(receiver),
+                          [&](const std::exception_ptr&, std::optional<Ended> result) {
+                              failed = std::move(result);
+                              if (failed) {
+                                  rig.loop.finish();
+                              }
+                          });
+    rig.loop.run();
+    return failed;
+}
+
+TEST_F(ConnectionTest, OnceOpenGoesOnWithoutATaskAndTellsItsEnd) {
+    const ScriptedServer server{[](Peer& peer) {
+        peer.upgrade();
+        peer.send(server_frame(0x81, "a"));
+        peer.send(server_close(1001));
+        EXPECT_EQ(peer.read_frame()->payload, "\x03\xe9");
+    }};
+    EndingReceiver receiver{rig_};
+    EXPECT_FALSE(open_and_leave_alone(rig_, receiver, server));
+    EXPECT_THAT(receiver.messages, ElementsAre("a"));
+    ASSERT_EQ(receiver.ended.size(), 1U);
+    EXPECT_EQ(receiver.ended.front().reason, EndReason::closed_by_peer);
+    EXPECT_EQ(receiver.ended.front().close_code, 1001);
+    EXPECT_EQ(rig_.table.size(), 0U);
+}
+
+TEST_F(ConnectionTest, ThatNeverOpenedTellsItOnlyToWhoDialled) {
+    const ScriptedServer server{[](Peer& peer) { peer.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"); }};
+    EndingReceiver receiver{rig_};
+    const auto failed = open_and_leave_alone(rig_, receiver, server);
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->http_status, 404);
+    EXPECT_TRUE(receiver.ended.empty());
+}
+
 runtime::Task<> run_in_group(Connection& connection, Receiver& receiver) {
     const auto ended = co_await connection.run(receiver);
     ADD_FAILURE() << "ended by itself: " << ended.detail;
@@ -339,7 +394,7 @@ TEST_F(ConnectionTest, IsResetByTheCancellationOfItsGroup) {
     stopper.spawn(stop_when_open(group, receiver_, rig_.loop));
     rig_.loop.run();
     EXPECT_EQ(rig_.table.size(), 0U);
-    EXPECT_FALSE(connection.open());
+    EXPECT_FALSE(connection.is_open());
 }
 
 }  // namespace

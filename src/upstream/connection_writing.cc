@@ -9,8 +9,8 @@
 namespace longhold::upstream {
 
 bool ConnectionState::send(bool binary, std::string_view payload) {
-    if (phase_ != Phase::open || write_broken_ || payload.size() > options_.send_queue_bytes_max ||
-        queued_bytes() + payload.size() > options_.send_queue_bytes_max) {
+    if (phase_ != Phase::open || write_broken_ || payload.size() > limits_.send_queue_bytes_max ||
+        queued_bytes() + payload.size() > limits_.send_queue_bytes_max) {
         return false;
     }
     std::string frame;

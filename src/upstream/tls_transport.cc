@@ -39,6 +39,19 @@ long bio_control(BIO*, int command, long, void*) {
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
+// SSL_free_buffers() lost the beginning of a record in releases before CVE-2024-4741 was mended.
+bool can_free_buffers(unsigned long version) {
+    const auto release = [](unsigned long minor, unsigned long patch) {
+        return 3UL << 28U | minor << 20U | patch << 4U;
+    };
+    for (const auto& [minor, mended] : {std::pair{0UL, 14UL}, {1UL, 6UL}, {2UL, 2UL}, {3UL, 1UL}}) {
+        if (version < release(minor + 1, 0)) {
+            return version >= release(minor, mended);
+        }
+    }
+    return true;
+}
+
 class OpensslTransport final : public TlsTransport {
 public:
     OpensslTransport(std::unique_ptr<Socket> socket, std::shared_ptr<TlsContext> context, Ssl ssl)
@@ -71,21 +84,14 @@ public:
 
     // Fills the buffer from as many TLS records as are there.
     IoResult read_now(std::span<char> buffer) override {
-        std::size_t got = 0;
-        while (got < buffer.size()) {
-            ::ERR_clear_error();
-            std::size_t bytes = 0;
-            const int result = ::SSL_read_ex(ssl_.get(), buffer.data() + got, buffer.size() - got, &bytes);
-            if (result == 1) {
-                got += bytes;
-                continue;
-            }
-            if (got > 0) {
-                break;  // what stopped us comes back at the next read
-            }
-            return stopped(result, read_wants_write_, SSL_ERROR_WANT_WRITE);
+        const IoResult result = read_records(buffer);
+        // SSL_MODE_RELEASE_BUFFERS forgets one: a session ticket read on the way takes a write buffer that only the
+        // next write would give back. What is in use stays.
+        static const bool usable = can_free_buffers(::OpenSSL_version_num());
+        if (usable) {
+            ::SSL_free_buffers(ssl_.get());
         }
-        return {IoStatus::done, got};
+        return result;
     }
 
     IoResult write_now(std::string_view bytes) override {
@@ -128,6 +134,24 @@ public:
     [[nodiscard]] std::string failure() const override { return failure_.empty() ? socket_->failure() : failure_; }
 
 private:
+    IoResult read_records(std::span<char> buffer) {
+        std::size_t got = 0;
+        while (got < buffer.size()) {
+            ::ERR_clear_error();
+            std::size_t bytes = 0;
+            const int result = ::SSL_read_ex(ssl_.get(), buffer.data() + got, buffer.size() - got, &bytes);
+            if (result == 1) {
+                got += bytes;
+                continue;
+            }
+            if (got > 0) {
+                break;  // what stopped us comes back at the next read
+            }
+            return stopped(result, read_wants_write_, SSL_ERROR_WANT_WRITE);
+        }
+        return {IoStatus::done, got};
+    }
+
     // Why an operation did not go through. `crosswise` is set when it waits for the other direction, `crosswise_error`.
     IoResult stopped(int result, bool& crosswise, int crosswise_error) {
         const int error = ::SSL_get_error(ssl_.get(), result);

@@ -18,20 +18,17 @@ void Waker::wake() {
     timer_.cancel();
 }
 
-bool Waker::set_timer(Instant deadline) {
-    const Instant from = now();
-    if (woken_ || deadline <= from) {
-        return false;
-    }
-    timer_.expires_after(std::chrono::ceil<std::chrono::microseconds>(std::min(deadline - from, slice_max)));
-    return true;
+void Waker::set_expiry(Instant deadline) {
+    const Duration left = std::clamp(deadline - now(), Duration::zero(), slice_max);
+    timer_.expires_after(std::chrono::ceil<std::chrono::microseconds>(left));
 }
 
 runtime::Task<> Waker::wait_until(Instant deadline) {
-    if (set_timer(deadline)) {
+    if (!woken_ && now() < deadline) {
+        set_expiry(deadline);
         co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::deferred));
     }
-    forget();
+    woken_ = false;
 }
 
 }  // namespace longhold::upstream

@@ -8,6 +8,7 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <chrono>
+#include <utility>
 
 namespace longhold::upstream {
 
@@ -24,21 +25,27 @@ public:
     // Returns after a wake(), at `deadline`, or earlier. One waiter at a time. Throws only a TaskGroup's cancellation.
     [[nodiscard]] runtime::Task<> wait_until(Instant deadline);
 
+    [[nodiscard]] Instant now() const { return loop_.clock().now(); }
+
+    // Calls `call` from the loop at `deadline` or earlier, instead of what was to be called before; not after a wake().
+    // Nobody waits meanwhile.
+    template <class Call>
+    void call_at(Instant deadline, Call call) {
+        set_expiry(deadline);
+        timer_.async_wait([call = std::move(call)](const boost::system::error_code& cancelled) {
+            if (!cancelled) {
+                call();
+            }
+        });
+    }
+
+private:
     using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                                     boost::asio::wait_traits<std::chrono::steady_clock>,
                                                     boost::asio::io_context::executor_type>;
 
-    // The parts of wait_until(), for the coroutine in which a connection spends its life: it saves the frame of one
-    // more. Whether to wait on timer(), which is then set; forget() follows in any case.
-    [[nodiscard]] bool set_timer(Instant deadline);
+    void set_expiry(Instant deadline);
 
-    [[nodiscard]] Timer& timer() { return timer_; }
-
-    void forget() { woken_ = false; }
-
-    [[nodiscard]] Instant now() const { return loop_.clock().now(); }
-
-private:
     runtime::Loop& loop_;
     Timer timer_;
     bool woken_ = false;

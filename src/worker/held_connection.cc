@@ -28,13 +28,14 @@ bool same(const core::SequenceRule& a, const core::SequenceRule& b) {
 }
 
 // What the connection counts: the URL with its variables, but with the names of secrets and not their values.
-core::SequenceIdentity identity_of(const core::ConnectionRow& row, const config::ResolvedProfile& resolved) {
+std::uint64_t sequence_id_of(const ConnectionId& id, const std::string& spec_text,
+                             const config::ResolvedProfile& resolved) {
     config::ResolvedProfile named{.url = resolved.url, .variables = resolved.variables, .profile = {}};
-    if (auto spec = config::parse_spec(row.spec, "spec")) {
+    if (auto spec = config::parse_spec(spec_text, "spec")) {
         named.url = std::move(spec->url);
         named.variables = std::move(spec->variables);
     }
-    return {config::dial_url(named, row.id.text(), std::nullopt), resolved.profile.sequence.field};
+    return core::sequence_id({config::dial_url(named, id.text(), std::nullopt), resolved.profile.sequence.field});
 }
 
 core::EndKind kind_of(upstream::EndReason reason) {
@@ -90,11 +91,12 @@ std::string detail_of(const upstream::Ended& ended) {
 HeldConnection::HeldConnection(IoLoop& io, core::ConnectionRow row, bool held_before,
                                std::shared_ptr<const SessionRights> rights)
     : io_(io),
-      row_(std::move(row)),
-      held_before_(held_before),
+      spec_(std::move(row.spec)),
+      spec_revision_(row.spec_revision),
+      beginning_(std::make_unique<Beginning>(row.cursor, held_before)),
       rights_(std::move(rights)),
-      origin_{.connection = row_.id, .epoch = row_.epoch, .context = this},
-      tracker_(0, row_.epoch, row_.cursor),
+      origin_{.connection = std::move(row.id), .epoch = row.epoch, .context = this},
+      tracker_(0, row.epoch, std::move(row.cursor)),
       backoff_(io.options().backoff),
       wake_(io.loop()) {
     gauge(phase_).add(1);
@@ -146,6 +148,7 @@ void HeldConnection::close(core::CloseReason reason) {
                        moves_on ? "moving to another worker" : "no longer wanted");
         socket_->resume_reading();  // one that had stopped would not see the answer; nothing is taken in any more
     }
+    leave_queue();
     wake_.notify();
 }
 
@@ -155,6 +158,7 @@ void HeldConnection::abort() {
     if (socket_) {
         socket_->abort();
     }
+    leave_queue();
     wake_.notify();
 }
 
@@ -162,8 +166,8 @@ void HeldConnection::update(core::ConnectionRow row) {
     if (closing_) {
         return;
     }
-    row.cursor = std::move(row_.cursor);  // what this epoch resumes from was known when it began
-    row_ = std::move(row);
+    spec_ = std::move(row.spec);
+    spec_revision_ = row.spec_revision;
     if (!resolve() || closing_) {
         return;  // what the open socket was dialled by stays; the next attempt resolves anew
     }
@@ -186,43 +190,82 @@ void HeldConnection::resume_reading() {
 // -----------------------------------------------------------------------------------------------------------
 
 bool HeldConnection::resolve() {
-    auto resolved = io_.resolver()(row_.spec);
+    auto resolved = io_.resolver()(spec_);
     if (!resolved) {
         if (unresolved_why_ != resolved.error()) {
             unresolved_why_ = resolved.error();
             io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", unresolved_why_}});
         }
         // A secret that cannot be read for a moment: the one that was read before may still do.
-        return resolved_ && resolved_revision_ == row_.spec_revision;
+        return resolved_ && resolved_revision_ == spec_revision_;
     }
-    unresolved_why_.clear();
-    auto identity = identity_of(row_, *resolved);
-    if (sequencer_ && core::incompatible(identity_, identity)) {
+    std::string{}.swap(unresolved_why_);
+    const std::uint64_t sequence_id = sequence_id_of(id(), spec_, *resolved);
+    if (sequencer_ && sequence_id != sequence_id_) {
         close(core::CloseReason::stopped);  // the next epoch begins a new stream
         return false;
     }
-    tracker_.set_sequence_id(core::sequence_id(identity));
-    if (sequencer_ && !same(sequence_rule_of(resolved_->profile), sequence_rule_of(resolved->profile))) {
+    tracker_.set_sequence_id(sequence_id);
+    if (sequencer_ && !same(sequence_rule_of(*resolved_->profile), sequence_rule_of(resolved->profile))) {
         close(core::CloseReason::stopped);  // the stream goes on, but in an epoch that reads it by the new rule
         return false;
     }
-    resolved_ = std::move(*resolved);
-    resolved_revision_ = row_.spec_revision;
-    identity_ = std::move(identity);
+    resolved_ = DialledBy{std::move(resolved->url), std::move(resolved->variables),
+                          io_.profiles().share(std::move(resolved->profile))};
+    resolved_revision_ = spec_revision_;
+    sequence_id_ = sequence_id;
     return true;
 }
 
-core::SequencerStart HeldConnection::start_of(const core::ConnectionRow& row) const {
-    return {.resume_point = row.cursor,
-            .held_before = held_before_ || row.cursor.has_value(),
-            .spec_changed =
-                row.cursor && row.cursor->sequence_id != 0 && row.cursor->sequence_id != core::sequence_id(identity_)};
+void HeldConnection::begin_sequence() {
+    const auto beginning = std::exchange(beginning_, nullptr);
+    const auto& point = beginning->resume_point;
+    sequencer_.emplace(
+        sequence_rule_of(*resolved_->profile),
+        core::SequencerStart{.resume_point = point,
+                             .held_before = beginning->held_before || point,
+                             .spec_changed = point && point->sequence_id != 0 && point->sequence_id != sequence_id_});
+    write_notes(sequencer_->begin());
 }
 
 runtime::Task<> HeldConnection::run() {
-    co_await hold();
+    while (!closing_) {
+        if (!std::exchange(granted_, false)) {
+            const Duration wait = std::exchange(wait_, Duration::zero());
+            co_await wait_before_next(std::exchange(renew_, false) ? Duration::zero() : wait);
+            // Anew before each attempt: secrets may have been replaced.
+            if (!closing_ && (!may_act() || !resolve())) {
+                wait_ = unresolved_wait;
+                continue;
+            }
+            if (closing_) {
+                break;
+            }
+            if (!sequencer_) {
+                begin_sequence();
+            }
+            enter(Phase::dialing);
+            if (!io_.begin_attempt()) {
+                queued_ = io_.queue_attempt(*this);
+                co_return;  // grant_attempt() or the close goes on
+            }
+        }
+        const bool open = co_await attempt();
+        if (open) {
+            co_return;  // on_ended() goes on
+        }
+    }
+    if (std::exchange(granted_, false)) {
+        io_.end_attempt();
+    }
+    co_await finish();
+}
+
+runtime::Task<> HeldConnection::finish() {
     enter(Phase::closing);
-    co_await flush();
+    while (!aborted_ && tracker_.pending() > 0) {
+        co_await wake_.wait();
+    }
     if (!aborted_) {
         io_.report_closed(core::Closed{id(), epoch(), tracker_.cursor()});
     }
@@ -231,28 +274,6 @@ runtime::Task<> HeldConnection::run() {
         co_await wake_.wait();
     }
     io_.retire(*this);
-}
-
-runtime::Task<> HeldConnection::hold() {
-    while (!closing_) {
-        if (io_.intake_full()) {
-            co_await wait_before_next(Duration::zero());  // nothing could be taken in
-            continue;
-        }
-        // Anew before each attempt: secrets may have been replaced.
-        if (!may_act() || !resolve()) {
-            co_await wait_before_next(unresolved_wait);
-            continue;
-        }
-        if (!sequencer_) {
-            sequencer_.emplace(sequence_rule_of(resolved_->profile), start_of(row_));
-            write_notes(sequencer_->begin());
-        }
-        co_await attempt();
-        if (!closing_ && !std::exchange(renew_, false)) {
-            co_await wait_before_next(wait_);
-        }
-    }
 }
 
 runtime::Task<> HeldConnection::wait_before_next(Duration wait) {
@@ -266,56 +287,55 @@ runtime::Task<> HeldConnection::wait_before_next(Duration wait) {
     }
 }
 
-runtime::Task<bool> HeldConnection::begin_attempt() {
-    if (io_.begin_attempt()) {
-        co_return true;
-    }
-    const auto place = io_.queue_attempt(*this);
-    while (!granted_ && !closing_) {
-        co_await wake_.wait();
-    }
-    if (std::exchange(granted_, false)) {
-        co_return true;
-    }
-    io_.leave_attempt_queue(place);
-    co_return false;
-}
-
 void HeldConnection::grant_attempt() {
+    queued_.reset();
     granted_ = true;
-    wake_.notify();
+    io_.spawn(*this);
 }
 
-runtime::Task<> HeldConnection::attempt() {
-    enter(Phase::dialing);
-    const bool begun = co_await begin_attempt();
-    if (!begun) {
-        co_return;
+void HeldConnection::leave_queue() {
+    if (queued_) {
+        io_.leave_attempt_queue(*queued_);
+        queued_.reset();
+        io_.spawn(*this);
     }
+}
+
+runtime::Task<bool> HeldConnection::attempt() {
     asked_ = sequencer_->resume_value();
     std::optional<upstream::ConnectionOptions> options;
-    const bool usable = resolved_revision_ == row_.spec_revision;  // it may have been updated during the wait
+    const bool usable = resolved_revision_ == spec_revision_;  // it may have been updated during the wait
     if (!closing_ && usable && may_act()) {
         options = dial_options(asked_);
     }
     if (!options) {
         io_.end_attempt();
         wait_ = unresolved_wait;
-        co_return;
+        co_return false;
     }
     renew_ = false;
     open_since_.reset();
     socket_ = std::make_unique<upstream::Connection>(io_.shared(), std::move(*options));
-    upstream::Ended result = co_await socket_->run(*this);
+    const auto failed = co_await socket_->open(*this);
+    if (!failed) {
+        co_return true;
+    }
     socket_.reset();
     if (!open_since_) {
         io_.end_attempt();
     }
-    ended(result);
+    note_end(*failed);
+    co_return false;
+}
+
+void HeldConnection::on_ended(upstream::Ended ended) {
+    socket_.reset();
+    note_end(ended);
+    io_.spawn(*this);
 }
 
 std::optional<upstream::ConnectionOptions> HeldConnection::dial_options(const std::optional<std::string>& cursor) {
-    auto options = upstream::options_for(*resolved_, id().text(), cursor);
+    auto options = upstream::options_for(resolved_->whole(), id().text(), cursor);
     if (!options) {
         io_.log().error("connection cannot be dialled", {{"connection", id()}, {"reason", options.error()}});
         return std::nullopt;
@@ -334,13 +354,13 @@ void HeldConnection::on_open() {
     enter(Phase::open);
     delivered_data_ = false;
     io_.metrics().all.counter("longhold_dials_total", {{"result", "open"}}).add();
-    failures_logged_ = 0;
+    failures_in_row_ = 0;
     std::optional<std::string_view> asked;
     if (asked_) {
         asked = *asked_;
     }
     write_notes(sequencer_->opened(asked));
-    for (const auto& message : config::opening_messages(*resolved_, id().text(), asked_)) {
+    for (const auto& message : config::opening_messages(resolved_->whole(), id().text(), asked_)) {
         if (!socket_->send_text(message)) {
             socket_->abort();
             return;
@@ -363,8 +383,8 @@ bool HeldConnection::on_message(upstream::Message message) {
     io_.metrics().messages.add();
     io_.metrics().message_bytes.add(message.data.size());
     upstream::SequenceValue seq;
-    if (!message.binary && resolved_->profile.has_sequence()) {
-        seq = io_.sequences().read(message.data, resolved_->profile.sequence.field);
+    if (!message.binary && resolved_->profile->has_sequence()) {
+        seq = io_.sequences().read(message.data, resolved_->profile->sequence.field);
     }
     const core::Decision decision = sequencer_->on_message(seq.text);
     if (!decision.notes.empty()) {
@@ -419,7 +439,7 @@ void HeldConnection::write(sink::RecordKind kind, std::uint32_t stream, std::str
     io_.append(*rights_, header, seq, body);
 }
 
-void HeldConnection::ended(const upstream::Ended& ended) {
+void HeldConnection::note_end(const upstream::Ended& ended) {
     const core::ConnectionLife life{.ready = open_since_.has_value(),
                                     .delivered_data = delivered_data_,
                                     .ready_for = open_since_ ? io_.clock().now() - *open_since_ : Duration::zero()};
@@ -438,7 +458,7 @@ void HeldConnection::ended(const upstream::Ended& ended) {
 }
 
 void HeldConnection::log_end(const upstream::Ended& ended) {
-    if (!open_since_ && failures_logged_++ % failures_per_log != 0) {
+    if (!open_since_ && failures_in_row_++ % failures_per_log != 0) {
         return;
     }
     io_.log().warning(open_since_ ? "connection lost" : "dial failed", {{"connection", id()},
@@ -447,13 +467,8 @@ void HeldConnection::log_end(const upstream::Ended& ended) {
                                                                         {"detail", detail_of(ended)},
                                                                         {"close_code", ended.close_code},
                                                                         {"http_status", ended.http_status},
-                                                                        {"retry_in", wait_}});
-}
-
-runtime::Task<> HeldConnection::flush() {
-    while (!aborted_ && tracker_.pending() > 0) {
-        co_await wake_.wait();
-    }
+                                                                        {"retry_in", wait_},
+                                                                        {"failed_in_a_row", failures_in_row_}});
 }
 
 void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, bool durable) {

@@ -3,8 +3,9 @@
 // records, counts acks.
 //
 // Each socket is one upstream::Connection, so that nothing of an old one touches a new one; sequence, cursor and
-// ordinal go on across the sockets of an epoch. Nothing is written or sent unless the session's right holds. The object
-// stays until all of its records have come back from the sink, since batches point at its origin.
+// ordinal go on across the sockets of an epoch. A task leads from one socket to the next; while one is open there is
+// none, so that an idle connection costs little. Nothing is written or sent unless the session's right holds. The
+// object stays until all of its records have come back from the sink, since batches point at its origin.
 //
 // Thread-safety: none; lives on its IoLoop.
 #pragma once
@@ -18,6 +19,7 @@
 #include <longhold/sink/record.h>
 #include <longhold/upstream/connection.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +35,8 @@ public:
     HeldConnection(const HeldConnection&) = delete;
     HeldConnection& operator=(const HeldConnection&) = delete;
 
-    // The whole life; retires the object at its end. Never throws.
+    // From one socket to the next: returns when one is open, or its turn to dial has not come, after which it is called
+    // again; or when the life is over and the object retired. Never throws.
     [[nodiscard]] runtime::Task<> run();
 
     // Closes the socket, waits until what was taken in is acked, reports Closed.
@@ -43,7 +46,7 @@ public:
     // Goes on under a new spec; one that counts another sequence ends this epoch instead.
     void update(core::ConnectionRow row);
     void resume_reading();
-    // The place among the dials that it waited for.
+    // The place among the dials that it waited for, out of the queue.
     void grant_attempt();
     // Records of this connection have come back from the sink.
     void records_returned(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, bool durable);
@@ -66,20 +69,36 @@ public:
 
     void on_burst_end() override {}
 
+    void on_ended(upstream::Ended ended) override;
+
 private:
     enum class Phase : std::uint8_t { waiting, dialing, open, closing };
+
+    // What sockets are dialled by.
+    struct DialledBy {
+        std::string url;
+        std::map<std::string, std::string> variables;
+        std::shared_ptr<const config::Profile> profile;
+
+        [[nodiscard]] config::ResolvedProfile whole() const { return {url, variables, *profile}; }
+    };
+
+    // What is known when the epoch begins, until the first spec that can be used.
+    struct Beginning {
+        std::optional<core::Cursor> resume_point;
+        bool held_before = false;
+    };
 
     // Looks the spec up. False: it cannot be used now, or not in this epoch, which then ends. What the open socket was
     // dialled by stays meanwhile.
     [[nodiscard]] bool resolve();
-    [[nodiscard]] runtime::Task<> hold();
-    [[nodiscard]] runtime::Task<> attempt();
-    // Whether it has a place among the dials; false when it is closing first.
-    [[nodiscard]] runtime::Task<bool> begin_attempt();
-    [[nodiscard]] runtime::Task<> flush();
+    // With a place among the dials. Whether a socket is open then.
+    [[nodiscard]] runtime::Task<bool> attempt();
+    void leave_queue();
+    [[nodiscard]] runtime::Task<> finish();
     [[nodiscard]] runtime::Task<> wait_before_next(Duration wait);
     [[nodiscard]] std::optional<upstream::ConnectionOptions> dial_options(const std::optional<std::string>& cursor);
-    void ended(const upstream::Ended& ended);
+    void note_end(const upstream::Ended& ended);
     void write_notes(const std::vector<core::Note>& notes);
     void write(sink::RecordKind kind, std::uint32_t stream, std::string_view seq, bool seq_is_text,
                std::string_view body, bool binary);
@@ -87,17 +106,18 @@ private:
     [[nodiscard]] telemetry::Gauge& gauge(Phase phase);
     [[nodiscard]] const runtime::ActingRight& right() const;
     [[nodiscard]] bool may_act() const;
-    [[nodiscard]] core::SequencerStart start_of(const core::ConnectionRow& row) const;
+    void begin_sequence();
     void log_end(const upstream::Ended& ended);
 
     IoLoop& io_;
-    core::ConnectionRow row_;
-    bool held_before_;  // it had an owner before this epoch
+    std::string spec_;
+    std::uint64_t spec_revision_;
+    std::unique_ptr<Beginning> beginning_;  // until there is a sequencer
     std::shared_ptr<const SessionRights> rights_;
     sink::Origin origin_;
-    std::optional<config::ResolvedProfile> resolved_;
+    std::optional<DialledBy> resolved_;
     std::uint64_t resolved_revision_ = 0;  // of the spec that resolved_ was made from
-    core::SequenceIdentity identity_;      // of resolved_
+    std::uint64_t sequence_id_ = 0;        // of resolved_
     std::string unresolved_why_;
     core::CursorTracker tracker_;
     std::optional<core::Sequencer> sequencer_;
@@ -109,6 +129,7 @@ private:
     Phase phase_ = Phase::waiting;
     bool closing_ = false;
     bool aborted_ = false;
+    std::optional<IoLoop::AttemptQueue::iterator> queued_;
     bool granted_ = false;  // a place among the dials, not yet taken note of
     bool renew_ = false;    // dial again at once: a restart to be replayed, or a new spec
     core::CloseReason close_reason_ = core::CloseReason::stopped;
@@ -119,7 +140,7 @@ private:
     std::optional<Instant> open_since_;
     bool delivered_data_ = false;  // on the current socket
     Duration wait_{};
-    std::uint32_t failures_logged_ = 0;
+    std::uint32_t failures_in_row_ = 0;  // dials; one is logged, then every twentieth
 };
 
 }  // namespace longhold::worker

@@ -70,10 +70,11 @@ void IoLoop::open(core::ConnectionRow row, bool held_before, std::shared_ptr<con
         HeldConnection* const address = connection.get();
         connections_.emplace(address, std::move(connection));
         if (const auto former = current_.find(id); former != current_.end()) {
-            former->second->abort();
+            (*former)->abort();
+            current_.erase(former);
         }
-        current_.insert_or_assign(id, address);
-        tasks_.spawn(address->run());
+        current_.insert(address);
+        spawn(*address);
     });
 }
 
@@ -117,9 +118,9 @@ void IoLoop::update(core::ConnectionRow row) {
 void IoLoop::gather(std::function<void(std::vector<MovedCursor>)> take) {
     loop_.post([this, take = std::move(take)] {
         std::vector<MovedCursor> moved;
-        for (const auto& [id, held] : current_) {
+        for (auto* const held : current_) {
             if (auto cursor = held->take_moved_cursor()) {
-                moved.push_back(MovedCursor{id, held->epoch(), std::move(*cursor)});
+                moved.push_back(MovedCursor{held->id(), held->epoch(), std::move(*cursor)});
             }
         }
         take(std::move(moved));
@@ -129,8 +130,8 @@ void IoLoop::gather(std::function<void(std::vector<MovedCursor>)> take) {
 void IoLoop::gather_pending(std::function<void(std::map<ConnectionId, std::uint64_t>)> take) {
     loop_.post([this, take = std::move(take)] {
         std::map<ConnectionId, std::uint64_t> pending;
-        for (const auto& [id, held] : current_) {
-            pending.emplace(id, held->bytes_in_flight());
+        for (const auto* const held : current_) {
+            pending.emplace(held->id(), held->bytes_in_flight());
         }
         take(std::move(pending));
     });
@@ -160,9 +161,13 @@ void IoLoop::returned(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery d
 // ---- on the loop
 // -----------------------------------------------------------------------------------------------------
 
+const ConnectionId& IoLoop::ById::id_of(const HeldConnection* connection) {
+    return connection->id();
+}
+
 HeldConnection* IoLoop::find(const ConnectionId& connection, Epoch epoch) {
     const auto entry = current_.find(connection);
-    return entry != current_.end() && entry->second->epoch() == epoch ? entry->second : nullptr;
+    return entry != current_.end() && (*entry)->epoch() == epoch ? *entry : nullptr;
 }
 
 Instant IoLoop::turn_now() {
@@ -298,9 +303,13 @@ void IoLoop::end_attempt() {
     next->grant_attempt();
 }
 
+void IoLoop::spawn(HeldConnection& connection) {
+    loop_.post([this, address = &connection] { tasks_.spawn(address->run()); });
+}
+
 void IoLoop::retire(HeldConnection& connection) {
     loop_.post([this, address = &connection] {
-        if (const auto entry = current_.find(address->id()); entry != current_.end() && entry->second == address) {
+        if (const auto entry = current_.find(address->id()); entry != current_.end() && *entry == address) {
             current_.erase(entry);
         }
         paused_.erase(address);

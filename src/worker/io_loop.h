@@ -35,6 +35,7 @@
 
 #include "io_metrics.h"
 #include "rights.h"
+#include "shared_profiles.h"
 
 namespace longhold::worker {
 
@@ -130,6 +131,9 @@ public:
 
     void report_closed(core::Closed closed) { reports_.closed(std::move(closed)); }
 
+    // Begins, or goes on with, the life of a connection object, after this turn.
+    void spawn(HeldConnection& connection);
+
     // Ends the life of a connection object whose records have all come back.
     void retire(HeldConnection& connection);
 
@@ -144,6 +148,8 @@ public:
     void paused(HeldConnection& connection) { paused_.insert(&connection); }
 
     [[nodiscard]] upstream::SequenceReader& sequences() { return sequences_; }
+
+    [[nodiscard]] SharedProfiles& profiles() { return profiles_; }
 
     [[nodiscard]] telemetry::Log& log() { return log_; }
 
@@ -161,6 +167,16 @@ private:
     void note_pending();
     [[nodiscard]] HeldConnection* find(const ConnectionId& connection, Epoch epoch);
 
+    struct ById {
+        using is_transparent = void;
+
+        bool operator()(const auto& a, const auto& b) const { return id_of(a) < id_of(b); }
+
+        static const ConnectionId& id_of(const HeldConnection* connection);
+
+        static const ConnectionId& id_of(const ConnectionId& id) { return id; }
+    };
+
     IoLoopOptions options_;
     const runtime::Clock& clock_;
     sink::Sink& sink_;
@@ -175,13 +191,14 @@ private:
     upstream::TlsContexts tls_;
     upstream::LoopShared shared_;
     upstream::SequenceReader sequences_;
+    SharedProfiles profiles_;
     Random random_;
     core::Intake intake_;
     std::uint64_t message_room_;  // the rest of the intake is for gap and state records
 
     // By address: a connection of an older epoch may still wait for its records while a newer one is open.
     std::map<HeldConnection*, std::unique_ptr<HeldConnection>> connections_;
-    std::map<ConnectionId, HeldConnection*> current_;
+    std::set<HeldConnection*, ById> current_;
 
     std::unique_ptr<sink::RecordBatch> open_batch_;
     std::vector<std::unique_ptr<sink::RecordBatch>> spare_batches_;

@@ -11,6 +11,7 @@
 #include <longhold/config/references.h>
 #include <longhold/config/settings.h>
 
+#include <compare>
 #include <cstdint>
 #include <expected>
 #include <map>
@@ -24,14 +25,14 @@ namespace longhold::config {
 struct ProfileOpen {
     std::vector<std::string> send;  // texts, in order; one that names {cursor} is sent only when there is a cursor
 
-    friend bool operator==(const ProfileOpen&, const ProfileOpen&) = default;
+    friend auto operator<=>(const ProfileOpen&, const ProfileOpen&) = default;
 };
 
 struct ProfileSequence {
     std::string field;                   // JSON pointer into a message; empty: the upstream has no sequence
     std::optional<std::uint64_t> first;  // where the upstream's numbering begins
 
-    friend bool operator==(const ProfileSequence&, const ProfileSequence&) = default;
+    friend auto operator<=>(const ProfileSequence&, const ProfileSequence&) = default;
 };
 
 // At most one of query and message is set; neither: the upstream cannot replay.
@@ -40,21 +41,21 @@ struct ProfileResume {
     std::string message;     // template with {cursor}, sent after open.send
     bool inclusive = false;  // the upstream repeats the message at the cursor itself
 
-    friend bool operator==(const ProfileResume&, const ProfileResume&) = default;
+    friend auto operator<=>(const ProfileResume&, const ProfileResume&) = default;
 };
 
 struct ProfileLiveness {
     Duration ping_every = 20s;  // 0: no pings
     Duration ping_timeout = 10s;
 
-    friend bool operator==(const ProfileLiveness&, const ProfileLiveness&) = default;
+    friend auto operator<=>(const ProfileLiveness&, const ProfileLiveness&) = default;
 };
 
 struct ProfileLimits {
     ByteSize frame_bytes{16 * mebibyte};
     ByteSize message_bytes{16 * mebibyte};
 
-    friend bool operator==(const ProfileLimits&, const ProfileLimits&) = default;
+    friend auto operator<=>(const ProfileLimits&, const ProfileLimits&) = default;
 };
 
 struct ProfileTls {
@@ -62,7 +63,7 @@ struct ProfileTls {
     std::string ca_file;      // PEM; empty: the system's
     std::string server_name;  // for SNI and verification; empty: the URL's host
 
-    friend bool operator==(const ProfileTls&, const ProfileTls&) = default;
+    friend auto operator<=>(const ProfileTls&, const ProfileTls&) = default;
 };
 
 struct Profile {
@@ -83,7 +84,7 @@ struct Profile {
 
     [[nodiscard]] bool can_resume() const { return !resume.query.empty() || !resume.message.empty(); }
 
-    friend bool operator==(const Profile&, const Profile&) = default;
+    friend auto operator<=>(const Profile&, const Profile&) = default;
 };
 
 // What one connection dials by: profile and overrides of its spec, references resolved. Holds secrets: never logged

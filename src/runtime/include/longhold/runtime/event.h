@@ -8,7 +8,8 @@
 #include <longhold/runtime/loop.h>
 #include <longhold/runtime/task.h>
 
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <chrono>
 
 namespace longhold::runtime {
 
@@ -30,7 +31,9 @@ public:
 
 private:
     Loop& loop_;
-    boost::asio::steady_timer timer_;
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      boost::asio::io_context::executor_type>
+        timer_;
 };
 
 // Returns at or after `deadline`. Throws only the cancellation of a stopped TaskGroup.

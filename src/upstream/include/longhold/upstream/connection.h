@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection: one WebSocket, from the dial to its end.
 //
-// One object is one attempt, and is never dialled again: no timer or callback of an old socket can touch a new one. Any
-// received byte counts as life; when none comes, a ping is sent, and when none answers it, the socket is reset. Server
+// One object is one attempt, and is never dialled again: no timer or callback of an old socket can touch a new one. Once
+// open it lives in callbacks alone: an idle connection costs no coroutine. Any received byte counts as life; when none comes, a ping is sent, and when none answers it, the socket is reset. Server
 // pings are answered ahead of queued data. While the receiver has stopped reading no verdict on liveness is made, but
 // the stop itself is bounded. An idle connection holds no buffer.
 //
@@ -69,7 +69,9 @@ struct Message {
 // How far an attempt has come, in this order; a stage that an attempt has no need of is left out.
 enum class Stage : std::uint8_t { resolving, connecting, connected, secured };
 
-// Who takes what arrives. Every call may use the connection (send, close, abort), but must not destroy it.
+struct Ended;
+
+// Who takes what arrives. Every call may use the connection (send, close, abort), but only on_ended() may destroy it.
 class Receiver {
 public:
     virtual ~Receiver() = default;
@@ -84,6 +86,8 @@ public:
     virtual bool on_message(Message message) = 0;
     // After the last message of one burst of reading: the boundary of a batch.
     virtual void on_burst_end() = 0;
+    // The end of a connection that open() opened: once, and the last call, made from the loop.
+    virtual void on_ended(Ended ended);
 };
 
 enum class EndReason : std::uint8_t {
@@ -132,14 +136,17 @@ class ConnectionState;
 class Connection {
 public:
     Connection(const LoopShared& shared, ConnectionOptions options);
-    // Requires that run() is not running.
+    // Requires that it has ended, or was never dialled.
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // Dials and serves until the end; called once. The socket is closed when it returns, or throws, which only the
-    // cancellation of its TaskGroup makes it do; the peer then gets a reset. `receiver` outlives it and is not called
-    // after it.
+    // Dials until the server has answered; called once. Nothing: the connection is open, goes on by itself, and
+    // `receiver`, which outlives it, is told by on_ended() how it ended. Else how the attempt ended. Throws only the
+    // cancellation of its TaskGroup; the peer then gets a reset.
+    [[nodiscard]] runtime::Task<std::optional<Ended>> open(Receiver& receiver);
+    // open(), and then waits for the end, which on_ended() is not told: for one who does nothing else. The socket is
+    // closed when it returns, or throws, which only the cancellation of its TaskGroup makes it do.
     [[nodiscard]] runtime::Task<Ended> run(Receiver& receiver);
 
     // Queues a message. False, and nothing is queued: the connection is not open, or the queue would be over its bound.
@@ -156,7 +163,7 @@ public:
     // Goes on after on_message() returned false; messages come from the loop, not from within this call.
     void resume_reading();
 
-    [[nodiscard]] bool open() const;
+    [[nodiscard]] bool is_open() const;
     // The subprotocol that the server agreed to; empty for none.
     [[nodiscard]] const std::string& subprotocol() const;
     [[nodiscard]] const Traffic& traffic() const;
