@@ -57,7 +57,7 @@ public:
                 continue;
             }
             held_.push_back(std::make_unique<Held>(*this));
-            group_.spawn(hold(*held_.back()));
+            group_.spawn(dial(*held_.back()));
         }
         while (opened_ < count_ && failed_.empty()) {
             co_await changed_.wait_until(loop_.clock().now() + patience);
@@ -67,8 +67,15 @@ public:
     }
 
     runtime::Task<> close_all() {
+        closing_ = true;
         group_.stop();
         co_await group_.join();
+        for (const auto& held : held_) {
+            held->connection.abort();
+        }
+        while (opened_ > 0) {
+            co_await changed_.wait_until(loop_.clock().now() + patience);
+        }
     }
 
     [[nodiscard]] const std::string& failed() const { return failed_; }
@@ -86,13 +93,24 @@ private:
 
         void on_burst_end() override {}
 
+        void on_ended(upstream::Ended ended) override { fleet.note_failure(ended); }
+
         Fleet& fleet;
         Connection connection;
     };
 
-    runtime::Task<> hold(Held& held) {
-        const auto ended = co_await held.connection.run(held);
-        failed_ = std::string{upstream::name_of(ended.reason)} + ": " + ended.detail;
+    runtime::Task<> dial(Held& held) {
+        if (const auto failed = co_await held.connection.open(held)) {
+            note_failure(*failed);
+        }
+    }
+
+    void note_failure(const upstream::Ended& ended) {
+        if (closing_) {
+            --opened_;
+        } else {
+            failed_ = std::string{upstream::name_of(ended.reason)} + ": " + ended.detail;
+        }
         changed_.notify();
     }
 
@@ -107,6 +125,7 @@ private:
     runtime::AbortTable table_;
     std::vector<std::unique_ptr<Held>> held_;
     std::size_t opened_ = 0;
+    bool closing_ = false;
     std::string failed_;
     runtime::TaskGroup group_;
     runtime::Event changed_;
