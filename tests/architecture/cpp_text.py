@@ -55,6 +55,26 @@ def functions(text):
     return found
 
 
+def bodies_of(text, head):
+    """(first line, last line) of the body of each function whose head matches `head`, a pattern that ends with its `(`."""
+    code = blank(text)
+
+    def end_of(at, opening, closing):
+        depth = 0
+        for match in re.finditer(re.escape(opening) + "|" + re.escape(closing), code[at:]):
+            depth += 1 if match[0] == opening else -1
+            if depth == 0:
+                return at + match.end()
+        return len(code)
+
+    for match in re.finditer(head, code):
+        after = end_of(match.end() - 1, "(", ")")
+        qualifiers = re.match(r"[\s\w]*(?=\{)", code[after:])
+        if qualifiers:  # or else it is only declared
+            opens = after + qualifiers.end()
+            yield code.count("\n", 0, opens) + 1, code.count("\n", 0, end_of(opens, "{", "}")) + 1
+
+
 def results_without_nodiscard(text):
     """(line, declaration) of each function that returns a Result or an expected and does not say [[nodiscard]].
 

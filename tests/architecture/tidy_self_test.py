@@ -28,6 +28,11 @@ SOUND = {
 LONG_FUNCTION = "void f() {\n" + "    g([] { h(); });\n" * 79 + "}\n"
 LAST_ALLOWED_FUNCTION = "void f() {\n" + "    g([] { h(); });\n" * 78 + "}\n"
 LONG_TABLE = "constexpr int table[] = {\n" + "    1,\n" * 100 + "};\n"
+EVENTUALLY = (
+    "bool eventually(const std::function<bool()>& holds, int count = limit());\n"
+    "bool eventually(const std::function<bool()>& holds, int count) {\n"
+    "    while (!holds()) {\n        // {\n        ::usleep(1000);\n    }\n    return true;\n}\n"
+)
 X = "src/base/x.cc"
 H = "src/base/include/longhold/base/x.h"
 
@@ -56,6 +61,9 @@ SEEDS = [
     ("no_machine_paths", X, LICENCE + '// see "/ro' + 'ot/notes"\n'),
     ("no_machine_paths", "README.md", SOUND["README.md"] + "cd /ho" + "me/me/longhold\n"),
     ("no_sleeps_in_tests", "src/base/deep/y_test.cc", LICENCE + "std::this_thread::sleep_for(1s);\n"),
+    ("no_sleeps_in_tests", "src/base/x_test.cc", LICENCE + EVENTUALLY + "TEST(X, Holds) {\n    ::usleep(1000);\n}\n"),
+    ("no_sleeps_in_tests", "src/base/x_test.cc", LICENCE + "TEST(X, Holds) {\n    ::usleep(1000);\n}\n" + EVENTUALLY),
+    ("no_sleeps_in_tests", "src/base/x_test.cc", LICENCE + "bool eventually(F f);\nTEST(X, Holds) {\n    ::usleep(1000);\n}\n"),
     ("sources_are_registered", "src/base/z.cc", LICENCE),
     ("sources_are_registered", "src/base/deep/x.cc", LICENCE),
     ("sources_are_registered", "src/base/deep/y_test.cc", LICENCE),
@@ -77,6 +85,7 @@ SOUND_VARIANTS = [
     (X, LICENCE + "// read/work, and see https://example.org/home\n"),
     (H, LICENCE + "class A final : public B {\n    Result<int> read() override;\n    std::expected<int, E> f(\n        int x) override {}\n};\n"),
     ("src/base/deep/y.cc", LICENCE + "std::expected<int, E> hidden() {\n}\n"),
+    ("src/base/x_test.cc", LICENCE + EVENTUALLY + "TEST(X, Holds) {\n    EXPECT_TRUE(eventually([] { return true; }, 3));\n}\n"),
     (H, LICENCE + "template <class T>\nusing Result = std::expected<T, Error>;\nvoid f(Result<int> r, std::expected<int, E> e);\n"),
 ]
 
