@@ -118,6 +118,8 @@ struct ServeProcess::Impl {
     runtime::Event stop_wanted{loop};  // told also when the start is over
     bool start_over = false;
     bool stopping = false;
+    // Tells the thread that opens the store, which may be waiting for a lock.
+    std::shared_ptr<std::atomic<bool>> start_given_up = std::make_shared<std::atomic<bool>>(false);
     std::optional<Instant> stop_asked_at;  // every budget of the stop counts from here
     std::unique_ptr<runtime::Watch> last_resort;
     bool failed = false;
@@ -275,6 +277,7 @@ void ServeProcess::Impl::add_dependencies() {
 runtime::Task<lifecycle::StepResult> ServeProcess::Impl::open_store(Instant /*deadline*/) {
     store::StoreOptions options{.url = settings.store.url, .ns = settings.store.name_space};
     options.on_write_failure = [this](const store::Error& error) { tell_write_failure(error); };
+    options.given_up = start_given_up;
     auto opened = co_await run_blocking<store::Result<std::unique_ptr<store::Store>>>(
         loop, [this, options] { return store::open_store(options, loop); });
     if (!opened) {
@@ -470,6 +473,7 @@ void ServeProcess::Impl::before_metrics() {
 
 void ServeProcess::Impl::begin_to_stop() {
     stopping = true;
+    start_given_up->store(true);
     stop_asked_at = clock.now();
     arm_last_resort(lifecycle::StopPlan{stop_step_specs(settings, true), *stop_asked_at}.last_deadline());
     stop_wanted.notify();

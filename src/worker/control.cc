@@ -101,6 +101,11 @@ void Control::carry_out(core::Command command) {
             [&](const core::ExtendRight& what) { extend_right(what); },
             [&](const core::DropSession& what) {
                 drop_rights(what.session);
+                if (!std::exchange(joined_, false) && ending_) {
+                    given_up_unjoined_ = true;  // nothing is lost: once it is FENCED a late Join is refused
+                    parts_.log.info("a session that was not joined yet is given up", {{"session", what.session}});
+                    return;
+                }
                 parts_.metrics.counter("longhold_self_fences_total", {{"reason", std::string{core::text(what.reason)}}})
                     .add();
                 parts_.log.error("session lost, its sockets are reset",
@@ -128,7 +133,7 @@ void Control::carry_out(core::Command command) {
                 lost_in_drain_ = what.session_lost ? std::max<std::size_t>(had_last_, 1) : 0;
             },
             [&](const core::SessionEnded& what) {
-                session_ended_ = what.left;
+                session_ended_ = what.left || given_up_unjoined_;
                 if (!what.left && !ending_) {
                     parts_.control.post([this] {
                         parts_.on_failed("the session ended and is not begun anew: " +
@@ -326,6 +331,9 @@ void Control::tell(const core::Notice& notice) {
             parts_.log.warning(core::text(notice.news), {{"session", notice.session}});
             return;
         case core::News::joined:
+            joined_ = true;
+            parts_.log.info(core::text(notice.news), {{"session", notice.session}});
+            return;
         case core::News::removed_session:
         case core::News::own_write_found:
         case core::News::at_capacity:

@@ -61,6 +61,7 @@ public:
     // How many connections a drain did not hand over, because it lost its session.
     [[nodiscard]] std::size_t lost_in_drain() const { return lost_in_drain_; }
 
+    // Whether the session ended as asked: LEFT, or FENCED before it was ever joined. Nothing while it has not ended.
     [[nodiscard]] const std::optional<bool>& session_ended() const { return session_ended_; }
 
     // Revokes the session's right and resets its sockets.
@@ -147,6 +148,8 @@ private:
     std::size_t had_last_ = 0;  // of the session that was lost last
     std::size_t lost_in_drain_ = 0;
     bool ending_ = false;
+    bool joined_ = false;  // the session has been a member
+    bool given_up_unjoined_ = false;
     bool checkpointing_ = false;
     std::optional<core::LossReason> lost_;  // why the last session was dropped
     std::optional<bool> session_ended_;

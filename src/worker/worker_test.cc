@@ -271,6 +271,27 @@ TEST_F(WorkerTest, ADrainWhoseSinkTakesNothingSaysWhatIsLeftAndTheNextOwnerLoses
     }
 }
 
+TEST_F(WorkerTest, ASessionThatIsNotJoinedYetIsLeftOnceItCannotBeginAnyMore) {
+    const auto a = node(worker_options("a"));
+    control_.on([&] { a->store.hold("join"); });
+    EXPECT_FALSE(a->start(100ms));
+    EXPECT_EQ(a->drain(), 0U);
+    EXPECT_TRUE(a->leave());
+    control_.on([&] { a->store.let_go(); });
+    const auto left = session(a->status().session);
+    ASSERT_TRUE(left.has_value());
+    EXPECT_EQ(left->state, core::SessionState::fenced);
+    EXPECT_EQ(a->failures, 0) << "somebody asked";
+}
+
+TEST_F(WorkerTest, ASessionThatMayHaveBeenJoinedIsNotLeftBeforeTheStoreSaysSo) {
+    const auto a = node(worker_options("a"));
+    a->fail_store(StoreFault::answer_lost);
+    EXPECT_FALSE(a->start(100ms));
+    EXPECT_EQ(a->drain(), 0U);
+    EXPECT_FALSE(a->leave(200ms));
+}
+
 TEST_F(WorkerTest, StopsInWhateverStateItIs) {
     put_feeds(3);
     const auto a = node(worker_options("a"));

@@ -75,20 +75,43 @@ class Drain(fleet.FleetTest):
         self.assertEqual(wrong, [], figures)
         self.assertEqual(figures["redelivered"], 0)
 
-    def test_sigterm_during_the_start_ends_the_process_soon(self):
-        self.fleet.worker("w1").signal(signal.SIGTERM)
-        wait_for("the store is there and free", PATIENCE, lambda: not self.fleet.workers[0].running())
+    def started_with_a_locked_store(self, **settings):
+        """A worker that asked for its session and has no answer, for as long as the store is locked."""
+        worker = self.fleet.worker("w2", ready=False, **settings)
+        worker.wait_log("unknown outcome.*locked by another process")
+        self.assertEqual([worker.ask(path)[0] for path in ("/livez", "/startupz")], [200, 503])
+        return worker
+
+    def test_sigterm_during_the_start_with_a_store_that_stays_locked(self):
+        self.fleet.do("store", "init")
         with self.fleet.locked_store():
-            worker = self.fleet.worker("w2", ready=False)
-            worker.wait_log("unknown outcome.*locked by another process")
-            self.assertEqual([worker.ask(path)[0] for path in ("/livez", "/startupz")], [200, 503])
+            worker = self.started_with_a_locked_store()
             worker.signal(signal.SIGTERM)
             began = time.monotonic()
-            # 1 where a session may have been joined that cannot be left; 0 where the start had not come so far.
-            code = worker.wait_exit(PATIENCE + 20)
+            self.assertEqual(worker.wait_exit(PATIENCE), 1, "its session may stand, and cannot be left")
             self.assert_bound(time.monotonic() - began, CLOSE_BUDGET + 2, "SIGTERM during the start to exit")
-            self.assertEqual(code, 1 if "left to fencing" in worker.log() else 0, worker.log())
+            self.assertIn("could not be ended in the store; it is left to fencing", worker.log())
         self.assertTrue(self.fleet.worker("w3").ready(), "nothing is left in the way of the next")
+
+    def test_sigterm_during_the_start_with_a_store_that_is_free_again_in_time(self):
+        self.fleet.do("store", "init")
+        with self.fleet.locked_store():
+            worker = self.started_with_a_locked_store(drain__close=f"{PATIENCE}s")
+            worker.signal(signal.SIGTERM)
+            worker.wait_log("stopping.*step=close")
+        self.assertEqual(worker.wait_exit(PATIENCE), 0, worker.log())
+        self.assertNotRegex(worker.log(), r"(?m)left to fencing|cannot go on|^\S+ error ")
+        self.assertLessEqual({row["state"] for row in self.fleet.dump()["sessions"]}, {"FENCED", "LEFT"})
+
+    def test_sigterm_while_the_store_is_being_opened(self):
+        with self.fleet.locked_store():  # a file that is no store yet: nothing of it can be read or made
+            worker = self.fleet.worker("w1", ready=False)
+            self.assertGreater(worker.port, 0)
+            worker.signal(signal.SIGTERM)
+            began = time.monotonic()
+            self.assertEqual(worker.wait_exit(PATIENCE), 0, worker.log())
+            self.assert_bound(time.monotonic() - began, 2, "SIGTERM while the store is being opened to exit")
+            self.assertNotIn("start failed", worker.log())
 
     def test_sigterm_as_the_first_thing_is_an_ordered_stop(self):
         worker = self.fleet.worker("w1", ready=False)

@@ -155,6 +155,12 @@ TEST_F(SqliteBusyTest, AnExclusiveHolderMakesReadsUnavailableByTheDeadline) {
     const Error error = refusal(short_wait);
     EXPECT_EQ(error.code, Errc::unavailable) << error.detail;
     EXPECT_LE(store_.now() - began, 200ms + slack);
+
+    auto given_up = short_wait;
+    given_up.open_within = 1h;
+    given_up.given_up = std::make_shared<std::atomic<bool>>(true);
+    EXPECT_EQ(refusal(given_up).code, Errc::unavailable);
+
     exclusive.reset();
     Handle again = handle(short_wait);
     EXPECT_TRUE(again(again->info(again.soon())).has_value());

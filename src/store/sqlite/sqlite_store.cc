@@ -62,8 +62,8 @@ Result<std::unique_ptr<Database>> open_database(const std::string& path, const S
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& path, const StoreOptions& options,
                                                  Migrations migrations, runtime::Loop& loop) {
     const runtime::Clock& clock = loop.clock();
-    const std::atomic<bool> abandoned{false};
-    const Limit limit{clock, clock.now() + options.open_within, abandoned};
+    const std::atomic<bool> never{false};
+    const Limit limit{clock, clock.now() + options.open_within, options.given_up ? *options.given_up : never};
     {
         auto database = open_database(path, options, migrations, limit);
         if (!database) {

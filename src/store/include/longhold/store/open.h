@@ -7,6 +7,7 @@
 #include <longhold/runtime/loop.h>
 #include <longhold/store/store.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -24,6 +25,8 @@ struct StoreOptions {
     std::uint32_t buckets = 16;
     // How long opening (creating, expanding the schema, waiting for a lock) may take.
     Duration open_within = std::chrono::seconds{10};
+    // Opening ends soon, with an error, once this is true; set from any thread. Null: it is never given up.
+    std::shared_ptr<const std::atomic<bool>> given_up = nullptr;
     // Told on the loop's thread why a write answered `unknown`; may be empty.
     std::function<void(const Error&)> on_write_failure = {};
 };

@@ -92,7 +92,8 @@ public:
     [[nodiscard]] runtime::Task<std::size_t> hand_over(Instant deadline);
     // Writes cursors that have moved. Returns whether all were written.
     [[nodiscard]] runtime::Task<bool> checkpoint(Instant deadline);
-    // Ends the session. Requires that nothing acts any more: the sink is closed. Returns whether it is LEFT.
+    // Ends the session. Requires that nothing acts any more: the sink is closed. Returns whether it is LEFT; one that
+    // was not joined yet is made FENCED instead, so that a late Join cannot begin it, and counts as left.
     [[nodiscard]] runtime::Task<bool> leave(Instant deadline);
     // Resets what is still open, ends tasks and threads. The sink must have given all batches back.
     [[nodiscard]] runtime::Task<> stop();
