@@ -66,7 +66,6 @@ runtime::Task<int> StopSequence::run() {
         plan_.ended(std::move(result), now());
     }
     log_new_reports();
-    log_.info("stopped", {{"exit", plan_.exit_code()}});
     co_return plan_.exit_code();
 }
 

@@ -2,6 +2,7 @@
 """What is wrong is named, with its place and what to do, and nothing is started or changed."""
 import json
 import os
+import re
 import sqlite3
 import unittest
 
@@ -83,7 +84,9 @@ class BadInput(fleet.FleetTest):
 
     def test_a_store_file_that_is_something_else(self):
         self.fleet.store.write_text("this is no database, but long enough to have a header " * 10)
-        self.assertIn(str(self.fleet.store), self.serve_fails(2))
+        log = self.serve_fails(2)
+        self.assertIn(str(self.fleet.store), log)
+        self.assertEqual(re.findall(" stopped (.*)", log), ["exit_code=2"], "told once, and what the process exits with")
 
     def test_an_id_that_an_import_has_twice_names_both_lines(self):
         line = json.dumps({"id": "twice", "spec": {"url": "ws://127.0.0.1:9/"}})

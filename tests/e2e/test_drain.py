@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ordered stop: connections are handed over, what was received is delivered, the process ends in time with 0."""
+import re
 import signal
 import time
 
@@ -118,6 +119,7 @@ class Drain(fleet.FleetTest):
         self.assertGreater(worker.port, 0)
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait_exit(PATIENCE), 0, worker.log())
+        self.assertEqual(re.findall(" stopped (.*)", worker.log()), ["exit_code=0"])
 
     def test_a_locked_store_does_not_hold_up_a_stop_for_long(self):
         mock, names = self.mock(), fleet.names(6)
