@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // main(): builds what commands work with, and is the only place that catches what they throw.
+#include <fcntl.h>
 #include <longhold/runtime/clock.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -45,10 +47,23 @@ int run(const std::vector<std::string>& words, SystemConsole& console) {
     return static_cast<int>(code);
 }
 
+// A descriptor from 0 to 2 that the starter closed would be given to the next file or socket, and what is meant for
+// people would be written there. Reading standard input and writing standard output still fail, as they do when closed.
+void open_missing_standard_descriptors() {
+    constexpr std::array modes{O_WRONLY, O_RDONLY, O_RDWR};
+    for (int descriptor = 0; descriptor < static_cast<int>(modes.size()); ++descriptor) {
+        if (::fcntl(descriptor, F_GETFD) == -1) {
+            // open() gives the lowest one that is free.
+            static_cast<void>(::open("/dev/null", modes.at(static_cast<std::size_t>(descriptor))));
+        }
+    }
+}
+
 }  // namespace
 }  // namespace longhold::app
 
 int main(int count, char** words) {
+    longhold::app::open_missing_standard_descriptors();
     // A reader of our output that leaves, and a peer that resets a socket, are errors of a write, not the end of the
     // process.
     (void)std::signal(SIGPIPE, SIG_IGN);

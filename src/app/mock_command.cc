@@ -6,6 +6,7 @@
 #include <longhold/upstream/descriptor_limit.h>
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <sstream>
 
@@ -61,7 +62,7 @@ bool set_rate(const Arguments& arguments, Context& context, mock::MockOptions& o
     }
     const char* const end = text->data() + text->size();
     const auto [stopped, failure] = std::from_chars(text->data(), end, options.rate);
-    if (failure != std::errc{} || stopped != end || !(options.rate >= 0)) {
+    if (failure != std::errc{} || stopped != end || !(options.rate >= 0 && std::isfinite(options.rate))) {
         refuse(context, "\"" + *text + "\" is no number of messages per second", "rate",
                "give a number from 0, such as 20 or 0.5");
         return false;

@@ -49,7 +49,7 @@ bool read_number(const Arguments& arguments, std::string_view name, Number least
     Number value{};
     const char* const end = text->data() + text->size();
     const auto parsed = std::from_chars(text->data(), end, value);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || value < least || value > most) {
+    if (parsed.ec != std::errc{} || parsed.ptr != end || !(value >= least && value <= most)) {
         print_problem(context.console,
                       {.what = "\"" + *text + "\" is no value for --" + std::string{name},
                        .where = "command line",

@@ -2,6 +2,7 @@
 #include "settings_keys.h"
 
 #include <longhold/config/names.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <charconv>
@@ -35,14 +36,24 @@ Checked check_listen(std::string_view address) {
     return check_listen_address(address);
 }
 
+// Whether valid UTF-8 has one of U+0080 to U+009F, which terminals take for commands too.
+bool has_c1_control(std::string_view text) {
+    for (std::size_t i = 1; i < text.size(); ++i) {
+        if (text[i - 1] == '\xc2' && static_cast<unsigned char>(text[i]) < 0xa0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Checked check_worker_id(std::string_view id) {
     if (id.empty()) {
         return {};
     }
     const auto bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
-    if (id.size() > 128 || std::ranges::any_of(id, bad)) {
+    if (id.size() > 128 || std::ranges::any_of(id, bad) || !simdjson::validate_utf8(id) || has_c1_control(id)) {
         return std::unexpected(
-            "it must have at most 128 bytes and no spaces or control characters; shorten or correct it");
+            "it must be valid UTF-8 of at most 128 bytes with no spaces or control characters; shorten or correct it");
     }
     return {};
 }

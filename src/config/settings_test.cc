@@ -248,6 +248,20 @@ TEST(Settings, ASectionIsNoKeyOfAFlag) {
         testing::StartsWith("lease is a section, not a key (--set lease): set one of its keys: lease.duration"));
 }
 
+TEST(Settings, AWorkersNameIsTextThatCanBeShown) {
+    for (const std::string key : {"worker.id", "worker.zone"}) {
+        for (const std::string name : {"w\n", "w 1", "w\x1b[2J", "w\x7f", "w\xff", "w\xc2", "w\xc2\x9b",
+                                       "\xc3\xbcw\xc2\x80", "\xed\xa0\x80", "\xc0\xaf"}) {
+            SettingsInput input;
+            input.flags = {key + "=" + name};
+            EXPECT_THAT(problems_of(input), testing::StartsWith(key + ": it must be valid UTF-8")) << name;
+        }
+        SettingsInput input;
+        input.flags = {key + "=büro-1·\xc2\xa0日本"};
+        EXPECT_EQ(problems_of(input), "");
+    }
+}
+
 TEST(Settings, AVariableThatLooksLikeASettingIsNotPassedOver) {
     SettingsInput input;
     input.sources.environment = {{"LONGHOLD_LEASE_DURATION", "10s"}};

@@ -54,6 +54,16 @@ class BadInput(fleet.FleetTest):
         self.assertIn("lease.heartbeat_every", too_rare)
         self.assertIn("lease.duration", self.refused("serve", "--set", "lease.duration=6 parsecs"))
 
+    def test_a_rate_that_is_no_number(self):
+        for rate in ("nan", "-nan", "inf", "fast"):
+            self.assertIn(f'"{rate}" is no value for --rate', self.refused("quickstart", "--rate", rate))
+            self.assertIn(f'"{rate}" is no number', self.refused("mock-upstream", "--rate", rate))
+
+    def test_a_workers_name_that_no_terminal_can_show(self):
+        for name in (b"w\xff", b"w\x1b[2J", "w\u009b2J".encode()):
+            problem = self.refused("serve", "--set", b"worker.id=" + name)
+            self.assertIn("worker.id: it must be valid UTF-8", problem)
+
     def test_a_sink_directory_that_cannot_be_written(self):
         file = self.fleet.folder / "in-the-way"
         file.write_text("")

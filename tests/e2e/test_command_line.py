@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The built program as a shell runs it: streams that close or fill up, completion scripts, exit codes."""
+import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
+
+from fleet import PATIENCE, wait_for
 
 LONGHOLD = os.environ.get("LONGHOLD_BIN", str(pathlib.Path(__file__).parents[2] / "build/dev/bin/longhold"))
 
@@ -35,6 +39,35 @@ class CommandLine(unittest.TestCase):
             ran = run("config", "explain", stdout=full, stderr=subprocess.PIPE)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("longhold: the output cannot be written: No space left on device (standard output): ", ran.stderr)
+
+    def test_standard_streams_that_are_closed(self):
+        closed = subprocess.run(["sh", "-c", 'exec "$0" config explain >&-', LONGHOLD], stderr=subprocess.PIPE, text=True,
+                                timeout=60, check=False)
+        self.assertEqual(closed.returncode, 1)
+        self.assertIn("longhold: the output cannot be written: Bad file descriptor (standard output): ", closed.stderr)
+
+    def test_no_file_or_socket_takes_the_place_of_a_closed_standard_stream(self):
+        with tempfile.TemporaryDirectory() as folder:
+            settings = ("--set", f"store.url=sqlite:{folder}/store.db", "--set", f"sinks.main.url=ndjson:{folder}/messages/",
+                        "--set", "admin.listen=127.0.0.1:0")
+            server = subprocess.Popen(["sh", "-c", 'exec "$0" serve "$@" <&- >&- 2>&-', LONGHOLD, *settings])
+
+            def opened():
+                found = {}
+                with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                    for number in pathlib.Path(f"/proc/{server.pid}/fd").iterdir():
+                        found[number.name] = os.readlink(number)
+                return found
+
+            try:
+                wait_for(lambda: f"its store and listener are open: {opened()}", PATIENCE,
+                         lambda: f"{folder}/store.db" in opened().values() and "socket:" in str(opened()))
+                self.assertEqual([opened()[number] for number in "012"], ["/dev/null"] * 3)
+                server.send_signal(signal.SIGTERM)
+                self.assertEqual(server.wait(PATIENCE), 0)
+            finally:
+                server.kill()
+                server.wait()
 
     def test_usage_and_configuration_errors_exit_with_2(self):
         self.assertEqual(run("conection").returncode, 2)
