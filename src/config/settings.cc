@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/config/settings.h>
-#include <longhold/config/suggestion.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "key_table.h"
@@ -13,17 +11,6 @@ namespace longhold::config {
 namespace {
 
 constexpr std::string_view environment_prefix = "LONGHOLD_";
-
-// Variables that are read elsewhere, by name; and those that Kubernetes sets for each service, such as
-// LONGHOLD_STORE_SERVICE_HOST and LONGHOLD_STORE_PORT_80_TCP.
-bool is_for_others(std::string_view name) {
-    static constexpr std::array<std::string_view, 12> names{
-        "LONGHOLD_CONFIG",     "LONGHOLD_API",     "LONGHOLD_BIN",          "LONGHOLD_BINARY_DIR",
-        "LONGHOLD_E2E_SHORT",  "LONGHOLD_SOAK",    "LONGHOLD_JOBS",         "LONGHOLD_FUZZ_SECONDS",
-        "LONGHOLD_NO_INSTALL", "LONGHOLD_DEV_RUN", "LONGHOLD_REWRITE_DOCS", "LONGHOLD_PEER_KEY"};
-    return std::ranges::find(names, name) != names.end() || name.ends_with("_SERVICE_HOST") ||
-           name.ends_with("_PORT") || name.find("_PORT_") != std::string_view::npos;
-}
 
 // "LONGHOLD_SINKS__MAIN__URL" -> "sinks.main.url"
 std::string path_of_environment(std::string_view name) {
@@ -40,6 +27,15 @@ std::string path_of_environment(std::string_view name) {
     return path;
 }
 
+// "lease.duration" -> "LONGHOLD_LEASE_DURATION"
+std::string undivided_name(std::string_view path) {
+    std::string name = environment_name(path);
+    for (auto at = name.find("__"); at != std::string::npos; at = name.find("__")) {
+        name.erase(at, 1);
+    }
+    return name;
+}
+
 // Builds Settings from one source after the other, each above those before it.
 class Loader {
 public:
@@ -51,8 +47,10 @@ public:
 
     void file();
     void environment();
-    // Reports a variable without "__" that looks like a setting.
-    void undivided(const std::string& name, const std::string& path, const std::string& where);
+    // A variable without "__" is a person's own, whatever it is called, but for the one mistake that is told: a key
+    // that is written with one underscore, and that no reference asks for by that name.
+    void undivided(const std::string& name, const std::string& where);
+    [[nodiscard]] bool is_referred_to(const std::string& name) const;
     void flags();
     [[nodiscard]] std::expected<Settings, Problems> finish();
 
@@ -91,7 +89,7 @@ void Loader::environment() {
         if (std::ranges::find(paths_, path) != paths_.end()) {
             take_text(path, text, OriginKind::environment, where);
         } else if (path.find('.') == std::string::npos) {
-            undivided(name, path, where);
+            undivided(name, where);
         } else {
             auto problem = unknown_key(path, paths_, where);
             problem.what = "the variable " + name + " names the unknown key " + path;
@@ -100,24 +98,21 @@ void Loader::environment() {
     }
 }
 
-void Loader::undivided(const std::string& name, const std::string& path, const std::string& where) {
-    if (is_for_others(name)) {
+void Loader::undivided(const std::string& name, const std::string& where) {
+    const auto meant = std::ranges::find(paths_, name, undivided_name);
+    if (meant == paths_.end() || is_referred_to(name)) {
         return;
     }
-    if (!keys_of_section(path, paths_).empty()) {
-        problems_.push_back(unknown_key(path, paths_, where));
-        return;
-    }
-    const std::string section = path.substr(0, path.find('_'));
-    const auto meant = nearest(path, paths_);
-    if (!meant && keys_of_section(section, paths_).empty()) {
-        return;
-    }
-    problems_.push_back(
-        {.what = "the variable " + name + " names no key",
-         .where = where,
-         .remedy = meant ? "did you mean " + environment_name(*meant) + "?"
-                         : "write two underscores between section and key; keys: " + keys_of_section(section, paths_)});
+    problems_.push_back({.what = "the variable " + name + " names no key",
+                         .where = where,
+                         .remedy = "did you mean " + environment_name(*meant) + "?"});
+}
+
+bool Loader::is_referred_to(const std::string& name) const {
+    const std::string reference = "${env:" + name + "}";
+    const auto refers = [&reference](const std::string& text) { return text.find(reference) != std::string::npos; };
+    return (input_.file_text && refers(*input_.file_text)) || std::ranges::any_of(input_.flags, refers) ||
+           std::ranges::any_of(input_.sources.environment, refers, [](const auto& entry) { return entry.second; });
 }
 
 void Loader::flags() {

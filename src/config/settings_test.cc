@@ -262,24 +262,45 @@ TEST(Settings, AWorkersNameIsTextThatCanBeShown) {
     }
 }
 
-TEST(Settings, AVariableThatLooksLikeASettingIsNotPassedOver) {
+TEST(Settings, AKeyWrittenWithOneUnderscoreIsNotPassedOver) {
     SettingsInput input;
     input.sources.environment = {{"LONGHOLD_LEASE_DURATION", "10s"}};
     EXPECT_EQ(problems_of(input),
               "the variable LONGHOLD_LEASE_DURATION names no key (environment LONGHOLD_LEASE_DURATION): did you mean "
               "LONGHOLD_LEASE__DURATION?\n");
-    input.sources.environment = {{"LONGHOLD_STORE", "x"}};
-    EXPECT_THAT(problems_of(input), HasSubstr("store is a section, not a key"));
-    input.sources.environment = {{"LONGHOLD_LEASE_OF_A_THING_WITH_A_LONG_NAME", "x"}};
-    EXPECT_THAT(problems_of(input), HasSubstr("two underscores between section and key; keys: lease.duration"));
+    input.sources.environment = {{"LONGHOLD_WORKER_MAX_CONNECTIONS", "10"}};
+    EXPECT_THAT(problems_of(input), HasSubstr("did you mean LONGHOLD_WORKER__MAX_CONNECTIONS?"));
+    input.sources.environment = {{"LONGHOLD_SINKS_MAIN_URL", "ndjson:out/"}};
+    EXPECT_THAT(problems_of(input), HasSubstr("did you mean LONGHOLD_SINKS__MAIN__URL?"));
 }
 
-TEST(Settings, VariablesForOthersAreLeftAlone) {
+TEST(Settings, AVariableWithASectionThatNamesNoKeyIsAnError) {
     SettingsInput input;
-    input.sources.environment = {{"LONGHOLD_API", "x"},         {"LONGHOLD_JOBS", "2"},
-                                 {"LONGHOLD_PEER_KEY", "x"},    {"LONGHOLD_SOAK", "1"},
-                                 {"LONGHOLD_IMAGE_TAG", "1.2"}, {"LONGHOLD_STORE_SERVICE_HOST", "10.0.0.1"},
-                                 {"LONGHOLD_PORT", "tcp://x"},  {"LONGHOLD_STORE_PORT_80_TCP", "tcp://x"}};
+    input.sources.environment = {{"LONGHOLD_STORE__PASSWORD", "x"}};
+    EXPECT_THAT(problems_of(input), HasSubstr("LONGHOLD_STORE__PASSWORD names the unknown key store.password"));
+    input.sources.environment = {{"LONGHOLD_VAULT__TOKEN", "x"}};
+    EXPECT_THAT(problems_of(input), HasSubstr("LONGHOLD_VAULT__TOKEN names the unknown key vault.token"));
+}
+
+TEST(Settings, AVariableThatAReferenceAsksForIsAPersonsOwn) {
+    SettingsInput input;
+    input.sources.environment = {{"LONGHOLD_STORE_URL", "sqlite:mine.db"}, {"LONGHOLD_SINKS_MAIN_URL", "ndjson:mine/"}};
+    input.flags = {"store.url=${env:LONGHOLD_STORE_URL}"};
+    input.file_text = "[sinks.main]\nurl = \"${env:LONGHOLD_SINKS_MAIN_URL}\"\n";
+    const auto settings = load_settings(input);
+    ASSERT_TRUE(settings.has_value()) << problems_of(input);
+    EXPECT_EQ(settings->store.url, "sqlite:mine.db");
+    EXPECT_EQ(settings->sinks.main.url, "ndjson:mine/");
+}
+
+TEST(Settings, VariablesWithoutASectionAreLeftAlone) {
+    SettingsInput input;
+    input.sources.environment = {{"LONGHOLD_API", "x"},          {"LONGHOLD_JOBS", "2"},
+                                 {"LONGHOLD_PEER_KEY", "x"},     {"LONGHOLD_SOAK", "1"},
+                                 {"LONGHOLD_IMAGE_TAG", "1.2"},  {"LONGHOLD_STORE_SERVICE_HOST", "10.0.0.1"},
+                                 {"LONGHOLD_PORT", "tcp://x"},   {"LONGHOLD_STORE_PORT_80_TCP", "tcp://x"},
+                                 {"LONGHOLD_STORE", "x"},        {"LONGHOLD_STORE_PASSWORD", "secret"},
+                                 {"LONGHOLD_LEASE_DURATON", "x"}};
     EXPECT_EQ(problems_of(input), "");
 }
 
