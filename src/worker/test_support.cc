@@ -8,16 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#if __has_feature(thread_sanitizer)
-// The sanitizer takes the connect(2) that resets a socket for the making of a descriptor, and so for a race with
-// whoever reads from it. AbortTable is about the kernel's own order there.
-extern "C" const char* __tsan_default_suppressions();
-
-extern "C" const char* __tsan_default_suppressions() {
-    return "race:abort_matching\n";
-}
-#endif
-
 namespace longhold::worker::test {
 
 bool eventually(const std::function<bool()>& holds, Duration longest) {
