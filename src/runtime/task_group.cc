@@ -4,23 +4,10 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/system/system_error.hpp>
+
+#include "cancellation.h"
 
 namespace longhold::runtime {
-namespace {
-
-bool is_cancellation(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const boost::system::system_error& error) {
-        return error.code() == boost::asio::error::operation_aborted;
-    } catch (...) {
-        return false;
-    }
-}
-
-}  // namespace
 
 TaskGroup::~TaskGroup() {
     invariant(children_.empty(), "a TaskGroup is joined before it is destroyed");

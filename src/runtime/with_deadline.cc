@@ -5,27 +5,14 @@
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 #include <exception>
 
+#include "cancellation.h"
+
 namespace longhold::runtime {
-namespace {
-
-bool is_cancellation(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const boost::system::system_error& error) {
-        return error.code() == boost::asio::error::operation_aborted;
-    } catch (...) {
-        return false;
-    }
-}
-
-}  // namespace
 
 Task<> run_until(Loop& loop, Instant deadline, Task<> operation) {
     using boost::asio::deferred;

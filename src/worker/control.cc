@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include <longhold/base/invariant.h>
+#include <longhold/base/overloaded.h>
 #include <longhold/runtime/random_seed.h>
 
 #include <algorithm>
@@ -9,11 +10,6 @@
 
 namespace longhold::worker {
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-    using Functions::operator()...;
-};
 
 // How often, and how many at a time, tombstones older than their retention are removed.
 constexpr Duration purge_every = std::chrono::minutes{10};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <longhold/base/invariant.h>
+#include <longhold/base/overloaded.h>
 #include <longhold/core/engine.h>
 
 #include <algorithm>
@@ -7,11 +8,6 @@
 
 namespace longhold::core {
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-    using Functions::operator()...;
-};
 
 // The rows of a read; null when it failed.
 template <class Read>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine_world.h"
 
+#include <longhold/base/overloaded.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -16,11 +18,6 @@ constexpr Duration tick_every_min = 1ms;
 Instant wake_at(const Worker& worker) {
     return std::max(worker.engine.wake_at(), worker.tick_not_before);
 }
-
-template <class... Functions>
-struct Overloaded : Functions... {
-    using Functions::operator()...;
-};
 
 // What a caller gets that hears nothing.
 Answer silence(const Request& request) {

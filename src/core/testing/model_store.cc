@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model_store.h"
 
+#include <longhold/base/overloaded.h>
+
 #include <algorithm>
 
 namespace longhold::core::testing {
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-    using Functions::operator()...;
-};
 
 // The rows of `all` after `after` that `wanted` lets through, one page of them.
 template <class Wanted>
