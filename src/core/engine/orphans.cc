@@ -320,10 +320,6 @@ std::vector<Won> Orphans::on_claims(const Claims& claims, const std::vector<Outc
     return won;
 }
 
-bool Orphans::awaits_read_back(const GetConnections& asked) const {
-    return std::ranges::any_of(asked.ids, [this](const auto& id) { return claiming_.contains(id); });
-}
-
 std::vector<Won> Orphans::on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own,
                                        Turn& turn) {
     std::vector<Won> won;

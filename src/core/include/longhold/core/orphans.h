@@ -46,8 +46,6 @@ public:
     // Rows of GetConnections after claims with an unknown outcome.
     [[nodiscard]] std::vector<Won> on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own,
                                                 Turn& turn);
-    // Whether `asked` was a read-back of claims (and not a re-read of orphans).
-    [[nodiscard]] bool awaits_read_back(const GetConnections& asked) const;
 
     [[nodiscard]] bool claiming(const ConnectionId& connection) const { return claiming_.contains(connection); }
 
