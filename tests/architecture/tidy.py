@@ -236,6 +236,25 @@ def invariants_name_real_tests(tree):
                 yield page.path, number, f"there is no test {suite}.{case}"
 
 
+@rule("a metric that the page lacks is not watched, and one that is gone is watched in vain", whole_tree=True)
+def metrics_are_documented(tree):
+    path = "docs/operations/metrics.md"
+    page = tree.get(path)
+    documented = {match[1]: number for number, match in page.matches(r"^\| `(longhold_\w+)` \|")} if page else {}
+    used = set()
+    for file in tree.values():
+        if not file.is_cpp or file.layer is None or file.is_test:
+            continue
+        for number, match in file.matches(r'"longhold_'):
+            for name in re.findall(r'"(longhold_[a-z0-9_]+)"', file.lines[number - 1]):
+                if name not in documented and name not in used:
+                    yield file.path, number, f"{path} does not list {name}"
+                used.add(name)
+    for name, number in documented.items():
+        if name not in used:
+            yield path, number, f"no code has the metric {name}"
+
+
 def read_tree(root):
     """Every text file that is, or would be, under version control; all files where there is no Git."""
     listing = subprocess.run(

@@ -12,7 +12,7 @@ SOUND = {
     "ARCHITECTURE.md": "# Architecture\n\n## The layers\n\nbase 0 · core 1\n",
     "docs/decisions/README.md": "[one](0001-one.md)\n",
     "docs/decisions/0001-one.md": "# One\n",
-    "src/base/CMakeLists.txt": "longhold_layer(base LEVEL 0 SOURCES x.cc x_test.cc deep/y.cc)\n",
+    "src/base/CMakeLists.txt": "longhold_layer(base LEVEL 0 SOURCES x.cc x_test.cc deep/y.cc deep/metrics.cc)\n",
     "src/base/x.cc": LICENCE + "// A detached remark about std::chrono::steady_clock::now.\nint f() {\n    return 1'000;\n}\n",
     "src/base/deep/y.cc": LICENCE + 'const char* text = "detached getenv";\n',
     "src/base/include/longhold/base/x.h": LICENCE
@@ -20,6 +20,8 @@ SOUND = {
     "    virtual Task<Result<int>> wait() = 0;\n    Result<int> member_;\n};\n",
     "src/base/x_test.cc": LICENCE + "TEST(X, Holds) {\n}\n",
     "docs/INVARIANTS.md": "`X.Holds`\n",
+    "docs/operations/metrics.md": "| `longhold_held` | gauge |\n",
+    "src/base/deep/metrics.cc": LICENCE + 'auto& held = gauge("longhold_held");\n',
     "src/runtime/CMakeLists.txt": "longhold_layer(runtime_is_not_checked_here SOURCES clock.cc)\n",
     "src/runtime/clock.cc": LICENCE + "#include <boost/asio.hpp>\nauto t = std::chrono::steady_clock::now();\n",
     "tools/x.sh": f"#!/usr/bin/env bash\n# {tidy.SPDX}\nmktemp /tmp/a.XXXXXX\n",
@@ -73,6 +75,9 @@ SEEDS = [
     ("decisions_are_indexed", "docs/decisions/0003-three.md", "# Three\n"),
     ("readme_shows_the_commands", "README.md", "`./dev test`\n"),
     ("invariants_name_real_tests", "docs/INVARIANTS.md", "`X.Holds` and `X.Shines`\n"),
+    ("metrics_are_documented", X, LICENCE + 'auto& lost = counter("longhold_lost_total", {{"reason", why}});\n'),
+    ("metrics_are_documented", "src/base/deep/metrics.cc", LICENCE),
+    ("metrics_are_documented", "docs/operations/metrics.md", SOUND["docs/operations/metrics.md"] + "| `longhold_gone` | gauge |\n"),
     ("layer_picture_is_true", "ARCHITECTURE.md", "## The layers\n\nbase 1\n"),
 ]
 
@@ -85,6 +90,7 @@ SOUND_VARIANTS = [
     (X, LICENCE + "// read/work, and see https://example.org/home\n"),
     (H, LICENCE + "class A final : public B {\n    Result<int> read() override;\n    std::expected<int, E> f(\n        int x) override {}\n};\n"),
     ("src/base/deep/y.cc", LICENCE + "std::expected<int, E> hidden() {\n}\n"),
+    ("src/base/x_test.cc", LICENCE + 'metrics.counter("longhold_nonsense_total");\n'),
     ("src/base/x_test.cc", LICENCE + EVENTUALLY + "TEST(X, Holds) {\n    EXPECT_TRUE(eventually([] { return true; }, 3));\n}\n"),
     (H, LICENCE + "template <class T>\nusing Result = std::expected<T, Error>;\nvoid f(Result<int> r, std::expected<int, E> e);\n"),
 ]
