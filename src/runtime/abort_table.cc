@@ -64,8 +64,8 @@ std::size_t AbortTable::abort_matching(bool any, std::uint32_t group) {
             sockaddr nowhere{};
             nowhere.sa_family = AF_UNSPEC;
             // It fails only for a socket that is no longer connected, which is as wanted.
-            // By its number: race detectors take a connect(2) that they know for the making of the descriptor, and this one
-            // is meant to meet its owner's reads.
+            // By its number: race detectors take a connect(2) that they know for the making of the descriptor, and this
+            // one is meant to meet its owner's reads.
             static_cast<void>(::syscall(SYS_connect, static_cast<int>((state >> 32U) - 1), &nowhere, sizeof nowhere));
             ++count;
         }

@@ -55,8 +55,8 @@ class DrainPace {
 public:
     DrainPace() = default;
 
-    // As drain_order() said. All are to be through by about `due`, which lies before the drain's deadline: what is slower
-    // than the mean needs the rest.
+    // As drain_order() said. All are to be through by about `due`, which lies before the drain's deadline: what is
+    // slower than the mean needs the rest.
     DrainPace(std::uint32_t at_once, Duration cost, Instant due) : at_once_min_(at_once), cost_(cost), due_(due) {}
 
     // A handover is through, and took so long.

@@ -23,8 +23,8 @@ public:
     TaskGroup(const TaskGroup&) = delete;
     TaskGroup& operator=(const TaskGroup&) = delete;
 
-    // Starts `task` on the loop: at once, up to its first wait, when called on the loop's thread; a task that must not run within the caller's turn
-    // yields first. After stop() it is dropped unstarted.
+    // Starts `task` on the loop: at once, up to its first wait, when called on the loop's thread; a task that must not
+    // run within the caller's turn yields first. After stop() it is dropped unstarted.
     void spawn(Task<> task);
 
     // Cancels every task at its current or next co_await. May be called more than once, and from

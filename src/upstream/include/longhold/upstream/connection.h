@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection: one WebSocket, from the dial to its end.
 //
-// One object is one attempt, and is never dialled again: no timer or callback of an old socket can touch a new one. Once
-// open it lives in callbacks alone: an idle connection costs no coroutine. Any received byte counts as life; when none comes, a ping is sent, and when none answers it, the socket is reset. Server
-// pings are answered ahead of queued data. While the receiver has stopped reading no verdict on liveness is made, but
-// the stop itself is bounded. An idle connection holds no buffer.
+// One object is one attempt, and is never dialled again: no timer or callback of an old socket can touch a new one.
+// Once open it lives in callbacks alone: an idle connection costs no coroutine. Any received byte counts as life; when
+// none comes, a ping is sent, and when none answers it, the socket is reset. Server pings are answered ahead of queued
+// data. While the receiver has stopped reading no verdict on liveness is made, but the stop itself is bounded. An idle
+// connection holds no buffer.
 //
 // Thread-safety: none; lives on its loop's thread.
 #pragma once
