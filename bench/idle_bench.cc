@@ -106,9 +106,10 @@ private:
     }
 
     void note_failure(const upstream::Ended& ended) {
-        if (closing_) {
+        if (ended.opened) {
             --opened_;
-        } else {
+        }
+        if (!closing_) {
             failed_ = std::string{upstream::name_of(ended.reason)} + ": " + ended.detail;
         }
         changed_.notify();

@@ -42,7 +42,6 @@ worker::WorkerOptions worker_options(const config::Settings& settings, const std
     engine.generation = settings.worker.generation;
     engine.version = version;
     engine.zone = settings.worker.zone;
-    engine.address = settings.admin.listen;
     engine.lease = settings.lease.duration;
     engine.heartbeat_every = settings.lease.heartbeat_every;
     engine.drift_max = settings.lease.drift_max;

@@ -47,7 +47,8 @@ ServeProcess::Impl::Impl(config::Settings loaded, config::ProfileSet loaded_prof
               .connections = [this]() -> std::uint64_t { return worker ? worker->status().held : 0; },
               .degraded = [this] { return degraded_modes(); }},
              random),
-      admin(loop, health, metrics, [this] { before_metrics(); }) {}
+      admin(loop, health, metrics, [this] { before_metrics(); }),
+      peers(loop, settings.peer.keys, metrics) {}
 
 ServeProcess::ServeProcess(config::Settings settings, config::ProfileSet profiles, Reload load, const Context& context)
     : impl_(std::make_unique<Impl>(std::move(settings), std::move(profiles), std::move(load), context)) {}
@@ -71,6 +72,12 @@ int ServeProcess::run() {
     }
     if (const auto listening = process.admin.listen(process.settings.admin.listen); !listening) {
         process.log.error("the admin listener cannot open", {{"reason", listening.error()}});
+        return exit_usage;
+    }
+    if (const auto listening = process.peers.listen(process.settings.peer.listen); !listening) {
+        process.log.error("the listener for hints cannot open", {{"reason", listening.error()}});
+        process.main_tasks.spawn(process.close_listeners());
+        process.loop.run();
         return exit_usage;
     }
     process.log.info("admin listener open", {{"address", listen_host(process.settings.admin.listen) + ":" +

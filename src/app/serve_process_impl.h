@@ -17,6 +17,7 @@
 #include <longhold/runtime/watchdog.h>
 #include <longhold/sink/sink.h>
 #include <longhold/store/store.h>
+#include <longhold/worker/peer_link.h>
 #include <longhold/worker/worker.h>
 
 #include <atomic>
@@ -67,6 +68,7 @@ struct ServeProcess::Impl {
     void ask_to_stop(const std::string& why);
     void fail(const std::string& why);
     runtime::Task<int> stop();
+    runtime::Task<> close_listeners();
     std::vector<lifecycle::StopStep> stop_steps();
     runtime::Task<lifecycle::StepResult> hand_over(Instant deadline);
     runtime::Task<lifecycle::StepResult> flush(Instant deadline);
@@ -98,6 +100,7 @@ struct ServeProcess::Impl {
     std::unique_ptr<worker::Worker> worker;
     lifecycle::Health health;
     lifecycle::AdminServer admin;
+    worker::PeerLink peers;
     runtime::TaskGroup main_tasks{loop};
     runtime::TaskGroup background{loop};
     std::unique_ptr<runtime::Signals> signals;

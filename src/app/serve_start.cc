@@ -74,6 +74,9 @@ runtime::Task<std::optional<ServeProcess::Impl::Started>> ServeProcess::Impl::st
         co_await stop_wanted.wait();
     }
     group.stop();
+    if (stopping) {
+        start_given_up->store(true);  // after the tasks: what the thread answers then finds nobody
+    }
     co_await group.join();
     co_return started;
 }
@@ -144,18 +147,23 @@ runtime::Task<lifecycle::StepResult> ServeProcess::Impl::join(Instant deadline) 
     const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
     auto options = worker_options(settings, worker_id, version, info->buckets, cores, random.next());
     options.engine.capacity = capacity;
+    options.engine.address = peers.address(settings.peer.advertise);
     worker = std::make_unique<worker::Worker>(
         std::move(options),
-        worker::WorkerParts{.control = loop,
-                            .store = *store,
-                            .sink = *sink,
-                            .sockets = sockets,
-                            .watchdog = watchdog,
-                            .log = log,
-                            .metrics = metrics,
-                            .resolve = [this](const std::string& spec) { return resolve(spec); },
-                            .on_drain_asked = [this] { ask_to_stop("an operator's drain request"); },
-                            .on_failed = [this](const std::string& why) { fail(why); }});
+        worker::WorkerParts{
+            .control = loop,
+            .store = *store,
+            .sink = *sink,
+            .sockets = sockets,
+            .watchdog = watchdog,
+            .log = log,
+            .metrics = metrics,
+            .resolve = [this](const std::string& spec) { return resolve(spec); },
+            .on_drain_asked = [this] { ask_to_stop("an operator's drain request"); },
+            .on_failed = [this](const std::string& why) { fail(why); },
+            .tell_peer = [this](const SessionId& from, core::TellPeer what) { peers.tell(from, std::move(what)); }});
+    peers.begin([this] { return SessionId{worker->status().session}; },
+                [this](core::Hint hint) { worker->take_hint(std::move(hint)); });
     const bool joined = co_await worker->start(deadline);
     if (!joined) {
         co_return std::unexpected("the session could not be joined in time; the store does not take writes");

@@ -19,7 +19,6 @@ constexpr Duration last_resort_after = 10s;
 
 void ServeProcess::Impl::begin_to_stop() {
     stopping = true;
-    start_given_up->store(true);
     stop_asked_at = clock.now();
     arm_last_resort(lifecycle::StopPlan{stop_step_specs(settings, true), *stop_asked_at}.last_deadline());
     stop_wanted.notify();
@@ -71,10 +70,18 @@ runtime::Task<int> ServeProcess::Impl::stop() {
     health.enter(lifecycle::ProcessState::stopped);
     background.stop();
     co_await background.join();
+    co_await peers.close(clock.now() + 1s);
     co_await admin.close(clock.now() + 1s);
     store.reset();
     check_store_handle.reset();
     co_return code;
+}
+
+// Of a process that never started to serve.
+runtime::Task<> ServeProcess::Impl::close_listeners() {
+    co_await peers.close(clock.now() + 1s);
+    co_await admin.close(clock.now() + 1s);
+    loop.finish();
 }
 
 std::vector<lifecycle::StopStep> ServeProcess::Impl::stop_steps() {

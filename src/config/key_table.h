@@ -46,6 +46,7 @@ struct KeyRules {
     std::expected<void, std::string> (*check)(std::string_view) = nullptr;
     std::string_view preset_word{};  // stands for the default in files and tables, such as "auto"
     bool references = false;
+    bool secret = false;  // never shown; of a list, no element is
     bool restart = true;
 };
 

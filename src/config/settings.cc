@@ -36,6 +36,46 @@ std::string undivided_name(std::string_view path) {
     return name;
 }
 
+// What refers to something, as people wrote it: a text, or a list of texts. Nothing when nothing does.
+std::optional<std::string> written_references(const Node& node) {
+    if (const auto* text = node.text()) {
+        return has_reference(*text) ? std::optional{*text} : std::nullopt;
+    }
+    const auto* list = std::get_if<std::vector<Node>>(&node.value);
+    std::string written;
+    bool referring = false;
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const auto* text = (*list)[i].text();
+        const bool refers = text != nullptr && has_reference(*text);
+        referring = referring || refers;
+        written += (i == 0 ? "" : ", ") + (refers ? *text : std::string{"(hidden)"});
+    }
+    return referring ? std::optional{std::move(written)} : std::nullopt;
+}
+
+std::expected<void, std::string> fill_references(Node& node, const ReferenceSources& sources) {
+    if (const auto* text = node.text()) {
+        auto value = resolve_references(*text, sources);
+        if (!value) {
+            return std::unexpected(std::move(value.error()));
+        }
+        node.value = std::move(*value);
+    } else if (auto* list = std::get_if<std::vector<Node>>(&node.value)) {
+        for (auto& element : *list) {
+            if (auto filled = fill_references(element, sources); !filled) {
+                return filled;
+            }
+        }
+    }
+    return {};
+}
+
+// A secret that somebody wrote out.
+std::string hidden(const Node& node) {
+    const auto* list = std::get_if<std::vector<Node>>(&node.value);
+    return list != nullptr && list->empty() ? "" : "(hidden)";
+}
+
 // Builds Settings from one source after the other, each above those before it.
 class Loader {
 public:
@@ -143,15 +183,12 @@ void Loader::take(const std::string& path, const Node& node, OriginKind kind, co
     const auto* key = find_key(settings_table(), path);
     const Field field = key->field(settings_);
     Node resolved = node;
-    const std::string* written = node.text();
-    const bool referring = key->rules.references && written != nullptr && has_reference(*written);
+    const auto written = key->rules.references ? written_references(node) : std::nullopt;
+    const bool referring = written.has_value();
     std::optional<Complaint> complaint;
     if (referring) {
-        auto value = resolve_references(*written, input_.sources);
-        if (value) {
-            resolved.value = std::move(*value);
-        } else {
-            complaint = complaint_from(value.error());
+        if (const auto filled = fill_references(resolved, input_.sources); !filled) {
+            complaint = complaint_from(filled.error());
             complaint->what = path + ": " + complaint->what;
         }
     }
@@ -168,7 +205,7 @@ void Loader::take(const std::string& path, const Node& node, OriginKind kind, co
         return;
     }
     failed_.erase(path);
-    auto shown = referring ? *written : show(field, key->rules);
+    auto shown = referring ? *written : key->rules.secret ? hidden(node) : show(field, key->rules);
     settings_.origins[path] = {kind, where, key->rules.references ? without_password(shown) : shown};
 }
 

@@ -208,6 +208,45 @@ void add_admin_keys(Rows& rows) {
                     [](Settings& settings) -> Field { return &settings.admin.listen; }});
 }
 
+Checked check_advertise(std::string_view address) {
+    const auto colon = address.rfind(':');
+    std::uint32_t port = 0;
+    const auto digits = colon == std::string_view::npos ? std::string_view{} : address.substr(colon + 1);
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    const bool whole = failure == std::errc{} && end == digits.data() + digits.size();
+    if (address.empty() || (colon > 0 && whole && port > 0 && port <= 65'535 && !address.contains(' '))) {
+        return {};
+    }
+    return std::unexpected("\"" + std::string{address} + "\" is no HOST:PORT; write it like 10.0.0.7:8472");
+}
+
+Checked check_peer_key(std::string_view key) {
+    constexpr std::size_t key_bytes_min = 16;
+    if (key.size() < key_bytes_min) {
+        return std::unexpected("a key has fewer than 16 bytes; make one with: openssl rand -hex 32");
+    }
+    return {};
+}
+
+void add_peer_keys(Rows& rows) {
+    rows.push_back({{.path = "peer.listen",
+                     .summary = "Address for hints of other workers; opened only where peer.keys has a key.",
+                     .check = check_listen},
+                    [](Settings& settings) -> Field { return &settings.peer.listen; }});
+    rows.push_back({{.path = "peer.advertise",
+                     .summary = "HOST:PORT by which other workers reach peer.listen; empty: as it listens.",
+                     .check = check_advertise},
+                    [](Settings& settings) -> Field { return &settings.peer.advertise; }});
+    rows.push_back(
+        {{.path = "peer.keys",
+          .summary = "Keys that workers share: the first signs hints, all are accepted. Without one there are "
+                     "no hints, and handovers wait for polls.",
+          .check = check_peer_key,
+          .references = true,
+          .secret = true},
+         [](Settings& settings) -> Field { return &settings.peer.keys; }});
+}
+
 void add_drain_keys(Rows& rows) {
     rows.push_back({{.path = "drain.balancer_wait",
                      .summary = "Wait after readyz turned, for a load balancer to see it; `auto` is 0 for a worker.",
@@ -267,6 +306,7 @@ Rows build_table() {
     add_dial_keys(rows);
     add_sink_keys(rows);
     add_admin_keys(rows);
+    add_peer_keys(rows);
     add_drain_keys(rows);
     add_log_keys(rows);
     return rows;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t capacity_min = 2;
 constexpr std::size_t marks_max = 16;
+constexpr std::size_t marks_kept = 2;
 constexpr std::size_t capacity_kept = 64;
 constexpr std::size_t text_kept = 4096;
 constexpr Duration mark_distance_min = std::chrono::milliseconds{10};
@@ -222,6 +223,9 @@ void CursorTracker::mark(std::uint64_t ordinal, Instant received_at) {
 void CursorTracker::drop_marks() {
     if (pending() == 0) {
         marks_.clear();
+        if (marks_.capacity() > marks_kept) {
+            marks_.shrink_to_fit();
+        }
         return;
     }
     std::size_t dropped = 0;
@@ -256,7 +260,8 @@ void CursorTracker::give_back_memory() {
 
 std::size_t CursorTracker::memory() const {
     return spans_.capacity() * sizeof(Span) + text_.capacity() + value_text_.capacity() +
-           islands_.capacity() * sizeof(Range) + marks_.capacity() * sizeof(Mark);
+           islands_.capacity() * sizeof(Range) + marks_.capacity() * sizeof(Mark) +
+           (resume_point_ ? sizeof(Cursor) : 0);
 }
 
 }  // namespace longhold::core

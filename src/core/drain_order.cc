@@ -61,11 +61,16 @@ DrainOrder drain_order(std::span<const HeldConnection> held, const DrainBudget& 
     return drain;
 }
 
-std::uint32_t DrainPace::at_once(std::size_t left, Instant now) const {
+std::uint32_t DrainPace::at_once(std::size_t left, Duration running, Instant now) const {
     const Duration usable = std::max(due_ - now, Duration{1});
-    const double wanted = std::ceil(static_cast<double>(left) * (cost_ / std::chrono::duration<double>{usable}));
+    const double wanted =
+        std::ceil(static_cast<double>(left) * (std::max(cost_, running) / std::chrono::duration<double>{usable}));
     const auto most = static_cast<double>(std::max<std::size_t>(left, at_once_min_));
     return static_cast<std::uint32_t>(std::clamp(wanted, static_cast<double>(at_once_min_), most));
+}
+
+Duration DrainPace::one_within(Instant now) const {
+    return std::max<Duration>(due_ - now, std::chrono::seconds{1});
 }
 
 }  // namespace longhold::core

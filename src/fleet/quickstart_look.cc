@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -162,6 +163,19 @@ StageResult QuickstartRun::write_file(const std::string& name, const std::string
         return std::unexpected("the file " + path(name) + " cannot be written");
     }
     return {};
+}
+
+StageResult QuickstartRun::write_secret(const std::string& name, const std::string& text) const {
+    if (auto made = write_file(name, ""); !made) {
+        return made;
+    }
+    std::error_code failure;
+    std::filesystem::permissions(path(name), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
+                                 failure);
+    if (failure) {
+        return std::unexpected("the file " + path(name) + " cannot be made private: " + failure.message());
+    }
+    return write_file(name, text);
 }
 
 std::expected<ProofResult, std::string> QuickstartRun::prove() {

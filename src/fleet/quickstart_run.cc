@@ -3,6 +3,7 @@
 
 #include <longhold/base/duration_text.h>
 #include <longhold/base/json_text.h>
+#include <longhold/runtime/random_seed.h>
 #include <longhold/store/admin.h>
 #include <poll.h>
 
@@ -17,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration start_within = 20s;
+constexpr std::string_view key_file_name = "peer.key";
 constexpr Duration drain_within = 60s;
 constexpr Duration store_within = 5s;
 
@@ -160,7 +162,7 @@ StageResult QuickstartRun::open() {
         return std::unexpected(store.error().detail);
     }
     store_ = std::move(*store);
-    return {};
+    return write_secret(std::string{key_file_name}, runtime::fresh_id());
 }
 
 StageResult QuickstartRun::start_worker(const std::string& name) {
@@ -174,6 +176,8 @@ StageResult QuickstartRun::start_worker(const std::string& name) {
     set("worker.id=" + name);
     set("sinks.main.url=ndjson:" + path("messages/"));
     set("admin.listen=127.0.0.1:0");
+    set("peer.listen=127.0.0.1:0");
+    set("peer.keys=${file:" + path(std::string{key_file_name}) + "}");
     set("lease.duration=" + format_duration(options_.lease));
     set("lease.heartbeat_every=" + format_duration(options_.lease / 3));
     auto process = ChildProcess::start(words, path(name + ".log"));

@@ -80,6 +80,8 @@ private:
 
     [[nodiscard]] std::string id_of(std::uint32_t number) const;
     StageResult write_file(const std::string& name, const std::string& text) const;
+    // Readable by this user alone.
+    StageResult write_secret(const std::string& name, const std::string& text) const;
     void begin_stage(const std::string& stage);
 
     const QuickstartOptions& options_;

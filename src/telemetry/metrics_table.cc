@@ -24,6 +24,7 @@ constexpr std::array by_outcome{string_view{"outcome"}};
 constexpr std::array by_verb{string_view{"verb"}};
 constexpr std::array by_verb_and_outcome{string_view{"verb"}, string_view{"outcome"}};
 constexpr std::array by_mode{string_view{"mode"}};
+constexpr std::array by_direction_kind_and_result{string_view{"direction"}, string_view{"kind"}, string_view{"result"}};
 
 // In the order of their names; a test looks.
 constexpr std::array table{
@@ -43,6 +44,10 @@ constexpr std::array table{
                by_reason},
     MetricSpec{"longhold_heartbeat_lateness_seconds", histogram, "How much later than planned heartbeats were sent."},
     MetricSpec{"longhold_held", gauge, "Connections that this worker owns and may act for."},
+    MetricSpec{"longhold_hints_refused_total", counter, "Hints that came in and were no hints of a peer, by why.",
+               by_reason},
+    MetricSpec{"longhold_hints_total", counter, "Hints sent to peers and received from them, by what became of them.",
+               by_direction_kind_and_result},
     MetricSpec{
         "longhold_lease_slack_seconds", histogram,
         "What was left of the session's right when a heartbeat renewed it; small values come before self-fencing."},

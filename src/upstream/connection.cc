@@ -109,7 +109,7 @@ runtime::Task<Ended> ConnectionState::run(Receiver& receiver) {
     co_return std::move(*ended_);
 }
 
-void ConnectionState::close(std::uint16_t code, std::string reason) {
+void ConnectionState::close(std::uint16_t code, std::string reason, std::optional<Duration> within) {
     invariant(close_code_valid(code), "only close codes that the protocol allows are sent");
     if (phase_ == Phase::dialling) {
         end(EndReason::closed_by_us, "closed before it was open");
@@ -118,7 +118,8 @@ void ConnectionState::close(std::uint16_t code, std::string reason) {
         close_code_ = code;
         close_reason_ = std::move(reason);
         close_due_ = true;
-        close_deadline_ = waker_.now() + limits_.close_timeout;
+        close_within_ = std::min(limits_.close_timeout, within.value_or(limits_.close_timeout));
+        close_deadline_ = waker_.now() + close_within_;
         arm_timer();
         flush();
     }
@@ -164,7 +165,7 @@ void ConnectionState::on_time() {
         return;
     }
     if (phase_ == Phase::closing) {
-        const std::string after = format_duration(limits_.close_timeout);
+        const std::string after = format_duration(close_within_);
         if (close_received_) {
             end(ended_->reason, std::move(ended_->detail));
         } else {
@@ -213,7 +214,11 @@ void ConnectionState::end(EndReason reason, std::string detail) {
         waker_.wake();
         return;
     }
-    shared_.loop.post([state = shared_from_this()] { state->finish(); });
+    shared_.loop.post([weak = weak_from_this()] {
+        if (const auto state = weak.lock()) {
+            state->finish();
+        }
+    });
 }
 
 void ConnectionState::finish() {
@@ -263,8 +268,8 @@ bool Connection::send_binary(std::string_view bytes) {
     return state_->send(true, bytes);
 }
 
-void Connection::close(std::uint16_t code, std::string reason) {
-    state_->close(code, std::move(reason));
+void Connection::close(std::uint16_t code, std::string reason, std::optional<Duration> within) {
+    state_->close(code, std::move(reason), within);
 }
 
 void Connection::abort() {

@@ -158,7 +158,8 @@ void ConnectionState::on_close(std::uint16_t code, std::string_view reason) {
     }
     if (phase_ == Phase::open) {
         phase_ = Phase::closing;
-        close_deadline_ = waker_.now() + limits_.close_timeout;
+        close_within_ = limits_.close_timeout;
+        close_deadline_ = waker_.now() + close_within_;
         arm_timer();
     }
     flush();

@@ -29,7 +29,7 @@ public:
     runtime::Task<Ended> run(Receiver& receiver);
 
     bool send(bool binary, std::string_view payload);
-    void close(std::uint16_t code, std::string reason);
+    void close(std::uint16_t code, std::string reason, std::optional<Duration> within);
     void abort();
     void resume_reading();
 
@@ -122,6 +122,7 @@ private:
     Instant ping_sent_at_{};
     Instant paused_since_{};
     Instant close_deadline_{};
+    Duration close_within_{};
     Instant armed_for_ = Instant::max();  // when the timer of an open connection goes off; max: it does not run
 
     Phase phase_ = Phase::dialling;

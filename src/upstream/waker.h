@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waker: what the one coroutine of a connection sleeps on.
+// Waker: the one timer of a connection: what its dial sleeps on, and what watches over its deadlines once it is open.
 #pragma once
 
 #include <longhold/base/time.h>
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] Instant now() const { return loop_.clock().now(); }
 
     // Calls `call` from the loop at `deadline` or earlier, instead of what was to be called before; not after a wake().
-    // Nobody waits meanwhile.
+    // A call that is due already may still come. Nobody waits meanwhile.
     template <class Call>
     void call_at(Instant deadline, Call call) {
         set_expiry(deadline);

@@ -114,13 +114,16 @@ void Control::carry_out(core::Command command) {
             },
             [](const core::WantSession&) {},
             [&](core::OpenConnection& what) { open(std::move(what.row), what.held_before); },
-            [&](const core::CloseConnection& what) {
-                loop_of(what.connection).close(what.connection, what.epoch, what.reason);
-            },
+            [&](const core::CloseConnection& what) { loop_of(what.connection).close(what); },
             [&](const core::AbortConnection& what) { loop_of(what.connection).abort(what.connection, what.epoch); },
             [&](core::UpdateConnection& what) {
                 IoLoop& loop = loop_of(what.row.id);
                 loop.update(std::move(what.row));
+            },
+            [&](core::TellPeer& what) {
+                if (parts_.tell_peer) {
+                    parts_.tell_peer(engine_.session().id(), std::move(what));
+                }
             },
             // They may call the worker, which must not be within a step then.
             [&](const core::DrainAsked&) { parts_.control.post([this] { parts_.on_drain_asked(); }); },

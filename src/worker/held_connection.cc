@@ -137,7 +137,7 @@ bool HeldConnection::may_act() const {
 // ---- orders from the control thread
 // ------------------------------------------------------------------------------------
 
-void HeldConnection::close(core::CloseReason reason) {
+void HeldConnection::close(core::CloseReason reason, std::optional<Duration> within) {
     if (std::exchange(closing_, true)) {
         return;
     }
@@ -145,7 +145,7 @@ void HeldConnection::close(core::CloseReason reason) {
     if (socket_) {
         const bool moves_on = reason == core::CloseReason::drain;
         socket_->close(moves_on ? close_code_drain : close_code_done,
-                       moves_on ? "moving to another worker" : "no longer wanted");
+                       moves_on ? "moving to another worker" : "no longer wanted", within);
         socket_->resume_reading();  // one that had stopped would not see the answer; nothing is taken in any more
     }
     leave_queue();
@@ -263,6 +263,9 @@ runtime::Task<> HeldConnection::run() {
 
 runtime::Task<> HeldConnection::finish() {
     enter(Phase::closing);
+    if (!aborted_ && tracker_.pending() > 0) {
+        io_.hurry();  // whoever goes on waits for the acks
+    }
     while (!aborted_ && tracker_.pending() > 0) {
         co_await wake_.wait();
     }
@@ -278,12 +281,18 @@ runtime::Task<> HeldConnection::finish() {
 
 runtime::Task<> HeldConnection::wait_before_next(Duration wait) {
     enter(Phase::waiting);
-    const Instant until = io_.clock().now() + wait;
-    while (!closing_ && !std::exchange(renew_, false) && (io_.clock().now() < until || io_.intake_full())) {
-        if (io_.intake_full()) {
-            io_.paused(*this);
+    Instant until = io_.clock().now() + wait;
+    while (!closing_) {
+        const Instant now = io_.clock().now();
+        if (std::exchange(renew_, false)) {
+            until = now;
         }
-        co_await wake_.wait_until(io_.clock().now() < until ? until : io_.clock().now() + std::chrono::seconds{1});
+        if (io_.intake_full()) {
+            io_.paused(*this);  // nothing could be taken in
+        } else if (now >= until) {
+            break;
+        }
+        co_await wake_.wait_until(now < until ? until : now + std::chrono::seconds{1});
     }
 }
 

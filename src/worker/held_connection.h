@@ -39,8 +39,9 @@ public:
     // again; or when the life is over and the object retired. Never throws.
     [[nodiscard]] runtime::Task<> run();
 
-    // Closes the socket, waits until what was taken in is acked, reports Closed.
-    void close(core::CloseReason reason);
+    // Closes the socket, waits until what was taken in is acked, reports Closed. `within`: the longest wait for the
+    // upstream's answer, where the profile allows a longer one.
+    void close(core::CloseReason reason, std::optional<Duration> within = {});
     // Resets the socket; what is not handed over is dropped, and nothing is reported.
     void abort();
     // Goes on under a new spec; one that counts another sequence ends this epoch instead.

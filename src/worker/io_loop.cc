@@ -78,13 +78,13 @@ void IoLoop::open(core::ConnectionRow row, bool held_before, std::shared_ptr<con
     });
 }
 
-void IoLoop::close(ConnectionId connection, Epoch epoch, core::CloseReason reason) {
-    loop_.post([this, connection = std::move(connection), epoch, reason] {
-        if (auto* const held = find(connection, epoch)) {
-            held->close(reason);
+void IoLoop::close(core::CloseConnection order) {
+    loop_.post([this, order = std::move(order)] {
+        if (auto* const held = find(order.connection, order.epoch)) {
+            held->close(order.reason, order.within);
         } else {
             // Never opened here, or ended already: there is nothing to flush.
-            report_closed(core::Closed{connection, epoch, std::nullopt});
+            report_closed(core::Closed{order.connection, order.epoch, std::nullopt});
         }
     });
 }
@@ -220,6 +220,17 @@ void IoLoop::hand_over() {
     }
     batches_out_.push_back(turn_now_);
     sink_.submit(std::move(batch), *this);
+}
+
+void IoLoop::hurry() {
+    // After this turn's records, and once for all that wait in it.
+    if (!std::exchange(hurry_posted_, true)) {
+        loop_.post([this] {
+            hurry_posted_ = false;
+            hand_over();
+            sink_.hurry();
+        });
+    }
 }
 
 void IoLoop::take_back(std::unique_ptr<sink::RecordBatch> batch, sink::Delivery delivery) {

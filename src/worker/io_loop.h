@@ -70,7 +70,7 @@ public:
 
     // ---- from any thread
     void open(core::ConnectionRow row, bool held_before, std::shared_ptr<const SessionRights> rights);
-    void close(ConnectionId connection, Epoch epoch, core::CloseReason reason);
+    void close(core::CloseConnection order);
     void abort(ConnectionId connection, Epoch epoch);
     // Resets all connections of a session that may not act any more.
     void abort_session(SessionId session);
@@ -128,6 +128,9 @@ public:
     void leave_attempt_queue(AttemptQueue::iterator place) { attempts_waiting_.erase(place); }
 
     void end_attempt();
+
+    // Somebody waits for the acks of what was appended so far.
+    void hurry();
 
     void report_closed(core::Closed closed) { reports_.closed(std::move(closed)); }
 
@@ -205,6 +208,7 @@ private:
     std::deque<Instant> batches_out_;  // since when, for each batch that is with the sink, in order
     std::set<HeldConnection*> paused_;
     bool turn_marked_ = false;
+    bool hurry_posted_ = false;
     Instant turn_now_{};
     WallTime turn_wall_now_{};
     std::uint32_t attempts_ = 0;

@@ -81,7 +81,7 @@ protected:
     }
 
     void close(const std::string& id, std::uint64_t epoch = 1, core::CloseReason why = core::CloseReason::drain) {
-        io_->close(ConnectionId{id}, Epoch{epoch}, why);
+        io_->close({.connection = ConnectionId{id}, .epoch = Epoch{epoch}, .reason = why});
     }
 
     [[nodiscard]] std::vector<core::Closed> closed() const {

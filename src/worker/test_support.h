@@ -14,6 +14,7 @@
 #include <longhold/telemetry/metrics.h>
 #include <longhold/worker/worker.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -58,6 +59,9 @@ public:
     ~FakeSink() override { EXPECT_TRUE(waiting_.empty()) << "batches were not given back"; }
 
     void submit(std::unique_ptr<sink::RecordBatch> batch, sink::BatchReceiver& receiver) override;
+
+    void hurry() override { ++hurried; }
+
     [[nodiscard]] sink::Result<std::vector<sink::SinkCursor>> resume_points(const SessionId& session) override;
     void end_session(const SessionId& session) override;
 
@@ -78,6 +82,8 @@ public:
     [[nodiscard]] std::size_t revoked() const;
     [[nodiscard]] std::size_t waiting() const;
     [[nodiscard]] std::vector<SessionId> ended() const;
+
+    std::atomic<int> hurried = 0;
 
     // What resume_points() answers; called outside of locks.
     std::function<sink::Result<std::vector<sink::SinkCursor>>(const SessionId&)> points;

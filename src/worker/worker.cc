@@ -76,6 +76,10 @@ runtime::Task<bool> Worker::start(Instant deadline) {
     co_return co_await control.wait_until([&control] { return control.engine().session().member(); }, deadline);
 }
 
+void Worker::take_hint(core::Hint hint) {
+    impl_->control.step(core::Hinted{std::move(hint)});
+}
+
 void Worker::begin_drain() {
     impl_->control.step(core::BeginDrain{});
 }

@@ -38,6 +38,7 @@ void Engine::settle(bool was_member) {
         session_lost_ = session_lost_ || own_.draining();
         holdings_.forget();
         orphans_.forget();
+        hints_.forget();
         peers_.look_now();
     }
 }
@@ -121,6 +122,12 @@ void Engine::take(const EndSession& /*event*/, Turn& turn) {
     own_.leave(turn);
 }
 
+void Engine::take(const Hinted& event, Turn& turn) {
+    if (own_.member()) {
+        hints_.take(event.hint, peers_, turn);
+    }
+}
+
 void Engine::take(const Answered& event, Turn& turn) {
     const auto entry = pending_.find(event.id);
     invariant(entry != pending_.end(), "an answer belongs to a call that waits for one");
@@ -152,8 +159,9 @@ void Engine::take(const Answered& event, Turn& turn) {
                               holdings_.take(won, own_.draining(), turn);
                           },
                           [&](const Releases& verb) {
-                              holdings_.on_releases(verb, std::get<std::vector<Outcome<ConnectionRow>>>(event.answer),
-                                                    turn);
+                              const auto released = holdings_.on_releases(
+                                  verb, std::get<std::vector<Outcome<ConnectionRow>>>(event.answer), turn);
+                              Hints::tell_released(released, own_, orphans_.candidates(own_, peers_), peers_, turn);
                           },
                           [&](const auto& /*read*/) { answer_read(request, event.answer, turn); }},
                request);
@@ -178,8 +186,14 @@ void Engine::answer_session_verb(const Request& request, const SessionId& sessio
     const auto& outcome = std::get<Outcome<SessionRow>>(answer);
     if (session == own_.id()) {
         own_.on_outcome(request, outcome, turn);
+        if (own_.member() && own_.row().state == SessionState::draining && !std::exchange(draining_told_, true)) {
+            Hints::tell_all(HintKind::draining, session, own_, peers_, turn);
+        }
     } else if (const auto* fence = std::get_if<Fence>(&request)) {
         peers_.on_fence(*fence, outcome, own_.next_token(), turn);
+        if (outcome.verdict == Verdict::done) {
+            Hints::tell_all(HintKind::fenced, session, own_, peers_, turn);
+        }
     }
 }
 
@@ -253,6 +267,26 @@ void Engine::answer_connections(const GetConnections& asked, const RowsRead* rea
         case ReadPurpose::orphan_reread:
             orphans_.on_reread(asked, read, turn);
             return;
+        case ReadPurpose::hint_released:
+        case ReadPurpose::hint_changed:
+            hints_.read_ended();
+            if (read != nullptr) {
+                act_on_hint(asked.purpose, *read, turn);
+            }
+            return;
+    }
+}
+
+void Engine::act_on_hint(ReadPurpose purpose, const RowsRead& read, Turn& turn) {
+    for (const auto& row : read.rows) {
+        if (row.owner.is(own_.id())) {
+            holdings_.on_row(row, orphans_, turn);
+        } else if (purpose == ReadPurpose::hint_released && !own_.draining()) {
+            orphans_.nominate_first(row, turn);
+        }
+    }
+    if (purpose == ReadPurpose::hint_changed && !own_.draining()) {
+        orphans_.nominate_unowned(read.rows, own_, peers_, turn);
     }
 }
 

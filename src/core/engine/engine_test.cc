@@ -331,11 +331,34 @@ TEST_F(Held, Rule6ADrainingWorkerTakesNothingNew) {
 }
 
 TEST_F(Held, Rule6ADrainEndsInTimeAlsoWhenNoUpstreamAnswersTheClose) {
-    start(1, 700);
-    world->worker(0).close_takes = 2s;
-    world->drain(0);
-    EXPECT_TRUE(run_until([&] { return world->worker(0).drained; }, HandOver{}.budget));
-    EXPECT_FALSE(world->worker(0).lost_in_drain);
+    for (const Duration takes : {2s, 10s, 60s}) {
+        start(1, 700);
+        world->worker(0).close_takes = takes;
+        world->drain(0);
+        EXPECT_TRUE(run_until([&] { return world->worker(0).drained; }, HandOver{}.budget)) << takes.count();
+        EXPECT_FALSE(world->worker(0).lost_in_drain);
+    }
+}
+
+TEST_F(Held, Rule6AnEpochThatIsClaimedAnewIsReleasedOnce) {
+    start(1, 1);
+    int releases = 0;
+    world->fate = [&](std::size_t, const Request& request) {
+        const bool release = std::holds_alternative<Releases>(request);
+        return release && ++releases == 1 ? Fate::fail_at_once : Fate::pass;
+    };
+    // The first release fails and waits for its retry, when the connection is wanted again.
+    world->store.want(name(0), DesiredState::stopped);
+    ASSERT_TRUE(run_until([&] { return releases == 1; }, 5s));
+    world->store.want(name(0), DesiredState::started);
+    ASSERT_TRUE(run_until([&] { return world->all_held_once(); }, 5s));
+    world->run_for(5s);
+    ASSERT_TRUE(world->all_held_once());
+    releases = 1;
+    world->store.want(name(0), DesiredState::stopped);
+    ASSERT_TRUE(run_until([&] { return !row(name(0)).owner.is_session(); }, 5s));
+    world->run_for(5s);
+    EXPECT_EQ(releases, 2);
 }
 
 TEST_F(Held, Rule6HeartbeatsGoOnWhileADrainIsSlow) {

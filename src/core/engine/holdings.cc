@@ -11,6 +11,9 @@ namespace {
 // So many attempts of one release are no news; then it is told once, and sent again nevertheless.
 constexpr std::uint32_t release_attempts_quiet = 5;
 
+// Release calls on the way at a time, in a calm store: what is closed while so many are goes with the next one.
+constexpr std::uint32_t release_calls_max = 2;
+
 // Releases that come to nothing are sent again after retry_after, then after twice as long, up to this.
 constexpr Duration release_retry_max = std::chrono::seconds{2};
 
@@ -24,6 +27,9 @@ Duration release_retry_after(std::uint32_t attempts) {
 
 // A drain is not slowed down below this, however much time it has: each connection costs a worker that is about to go.
 constexpr std::uint32_t at_once_min = 64;
+
+// The share of a drain's budget within which all are to be through; the rest is for what is slower than the others.
+constexpr double budget_share = 0.6;
 
 // What one handover takes beyond its flush: closing handshake, ack, release.
 constexpr Duration cost_of_one = std::chrono::milliseconds{400};
@@ -62,6 +68,9 @@ void Holdings::tick(OwnSession& own, Turn& turn) {
 }
 
 void Holdings::send_releases(OwnSession& own, Turn& turn) {
+    if (release_calls_ >= release_calls_max) {
+        return;  // what comes meanwhile goes together
+    }
     if (turn.now >= retry_at_) {
         to_send_.insert(to_send_.end(), send_again_.begin(), send_again_.end());
         send_again_.clear();
@@ -79,19 +88,24 @@ void Holdings::send_releases(OwnSession& own, Turn& turn) {
                                          .attempt = own.next_token(),
                                          .cursor = giving.cursor});
         if (releases.items.size() >= turn.config.page_size) {
+            ++release_calls_;
             turn.call(std::exchange(releases, Releases{}));
         }
     }
     if (!releases.items.empty()) {
+        ++release_calls_;
         turn.call(std::move(releases));
     }
 }
 
 Instant Holdings::wake_at() const {
+    const Instant poll = polling_ ? Instant::max() : poll_at_;
+    if (release_calls_ >= release_calls_max) {
+        return poll;  // the next answer goes on
+    }
     if (!to_send_.empty()) {
         return Instant{};
     }
-    const Instant poll = polling_ ? Instant::max() : poll_at_;
     return send_again_.empty() ? poll : std::min(poll, retry_at_);
 }
 
@@ -120,6 +134,12 @@ void Holdings::on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans,
     }
 }
 
+void Holdings::on_row(const ConnectionRow& row, Orphans& orphans, Turn& turn) {
+    if (const auto held = held_.find(row.id); held != held_.end() && !releasing_.contains(row.id)) {
+        follow(*held, row, orphans, turn);
+    }
+}
+
 void Holdings::follow(HeldById::value_type& held, const ConnectionRow& row, Orphans& orphans, Turn& turn) {
     auto& [id, state] = held;
     if (row.epoch != state.epoch) {
@@ -141,13 +161,13 @@ void Holdings::follow(HeldById::value_type& held, const ConnectionRow& row, Orph
     }
 }
 
-void Holdings::close(HeldById::value_type& held, CloseReason reason, Turn& turn) {
+void Holdings::close(HeldById::value_type& held, CloseReason reason, Turn& turn, std::optional<Duration> within) {
     auto& [id, state] = held;
     if (!state.closing) {
         state.closing = true;
         state.closing_since = turn.now;
         ++closing_;
-        turn.emit(CloseConnection{id, state.epoch, reason});
+        turn.emit(CloseConnection{id, state.epoch, reason, within});
     }
 }
 
@@ -179,7 +199,11 @@ void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<C
     to_send_.push_back(connection);
 }
 
-void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn) {
+std::vector<ConnectionId> Holdings::on_releases(const Releases& releases,
+                                                const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn) {
+    const bool mine = !releases.items.empty() && releases.items.front().session == turn.own;
+    release_calls_ -= mine && release_calls_ > 0 ? 1 : 0;
+    std::vector<ConnectionId> wanted;
     GetConnections read_back{.ids = {}, .purpose = ReadPurpose::release_read_back};
     for (std::size_t i = 0; i < releases.items.size(); ++i) {
         const Release& release = releases.items[i];
@@ -197,10 +221,14 @@ void Holdings::on_releases(const Releases& releases, const std::vector<Outcome<C
         turn.note(outcome.verdict == Verdict::done ? News::released : News::release_failed, release.session,
                   release.connection, release.epoch);
         releasing_.erase(giving);
+        if (outcome.verdict == Verdict::done && outcome.row && outcome.row->desired == DesiredState::started) {
+            wanted.push_back(release.connection);
+        }
     }
     if (!read_back.ids.empty()) {
         turn.call(std::move(read_back));
     }
+    return wanted;
 }
 
 void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn) {
@@ -246,7 +274,7 @@ void Holdings::hand_over(const HandOver& order, Instant now) {
                                      .cost = cost_of_one});
     }
     const DrainOrder drain = drain_order(all, DrainBudget{.handover = order.budget, .concurrency_min = at_once_min});
-    pace_ = DrainPace{drain.concurrency, cost_of_one, now + order.budget * 3 / 5};
+    pace_ = DrainPace{drain.concurrency, cost_of_one, now + scale(order.budget, budget_share)};
     for (const std::size_t index : drain.order) {
         to_hand_over_.push_back(all[index].id);
     }
@@ -256,23 +284,38 @@ void Holdings::close_next(Turn& turn) {
     if (to_hand_over_.empty()) {
         return;
     }
-    const std::uint32_t at_once = pace_.at_once(to_hand_over_.size() + closing_, turn.now);
+    const std::uint32_t at_once = pace_.at_once(to_hand_over_.size() + closing_, oldest_handover(turn.now), turn.now);
     while (closing_ < at_once && !to_hand_over_.empty()) {
         const auto held = held_.find(to_hand_over_.front());
         to_hand_over_.pop_front();
         if (held != held_.end() && !held->second.closing) {
-            close(*held, CloseReason::drain, turn);
+            handing_over_.push_back(held->first);
+            close(*held, CloseReason::drain, turn, pace_.one_within(turn.now));
         }
     }
 }
 
+// How long the oldest of those that are not through has been closing.
+Duration Holdings::oldest_handover(Instant now) {
+    while (!handing_over_.empty()) {
+        const auto held = held_.find(handing_over_.front());
+        if (held != held_.end() && held->second.closing) {
+            return now - held->second.closing_since;
+        }
+        handing_over_.pop_front();
+    }
+    return {};
+}
+
 void Holdings::forget() {
     to_hand_over_.clear();
+    handing_over_.clear();
     closing_ = 0;
     held_.clear();
     releasing_.clear();
     to_send_.clear();
     send_again_.clear();
+    release_calls_ = 0;
     polling_ = false;
 }
 

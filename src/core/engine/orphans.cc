@@ -107,27 +107,38 @@ void Orphans::on_unowned(const ListUnowned& asked, const RowsRead* read, const O
         polling_ = false;
         return;
     }
-    const auto all = candidates(own, peers);
-    // First right among those who poll the bucket: the others do not see what is in it.
-    std::map<std::uint32_t, std::vector<const ConnectionRow*>> by_bucket;
-    for (const auto& row : read->rows) {
-        if (!row.owner.is_session()) {
-            by_bucket[bucket_of(row.id, turn.config.buckets)].push_back(&row);
-        }
-    }
-    for (const auto& [bucket, rows] : by_bucket) {
-        const BucketPollers pollers = bucket_pollers(bucket, all);
-        std::vector<Candidate> those;
-        std::ranges::copy_if(all, std::back_inserter(those), [&](const auto& each) { return pollers.has(each.id); });
-        Placement placement{those, unbound(rows.size(), those.size())};
-        for (const auto* row : rows) {
-            nominate(*row, own.id(), placement, turn.config.seen_after_poll(), turn);
-        }
-    }
+    nominate_unowned(read->rows, own, peers, turn);
     if (read->more && !read->rows.empty()) {
         turn.call(ListUnowned{asked.buckets, read->rows.back().id});
     } else {
         polling_ = false;
+    }
+}
+
+void Orphans::nominate_unowned(const std::vector<ConnectionRow>& rows, const OwnSession& own, const Peers& peers,
+                               Turn& turn) {
+    const auto all = candidates(own, peers);
+    // First right among those who poll the bucket: the others do not see what is in it.
+    std::map<std::uint32_t, std::vector<const ConnectionRow*>> by_bucket;
+    for (const auto& row : rows) {
+        if (!row.owner.is_session()) {
+            by_bucket[bucket_of(row.id, turn.config.buckets)].push_back(&row);
+        }
+    }
+    for (const auto& [bucket, in_bucket] : by_bucket) {
+        const BucketPollers pollers = bucket_pollers(bucket, all);
+        std::vector<Candidate> those;
+        std::ranges::copy_if(all, std::back_inserter(those), [&](const auto& each) { return pollers.has(each.id); });
+        Placement placement{those, unbound(in_bucket.size(), those.size())};
+        for (const auto* row : in_bucket) {
+            nominate(*row, own.id(), placement, turn.config.seen_after_poll(), turn);
+        }
+    }
+}
+
+void Orphans::nominate_first(const ConnectionRow& row, Turn& turn) {
+    if (!row.owner.is_session() && row.desired == DesiredState::started) {
+        nominate_own(row, turn);
     }
 }
 

@@ -223,6 +223,7 @@ void OwnSession::take_in(const SessionRow& current, Turn& turn) {
     row_.attempt = current.attempt;
     row_.load = current.load;
     row_.drain_requested = current.drain_requested;
+    row_.state = current.state;
     status_ = Status::member;
     const Instant sent_at = credited->second;
     // Older attempts can never be in the row again: their CAS names a counter that has passed. Later ones may.

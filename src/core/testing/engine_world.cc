@@ -88,24 +88,35 @@ void EngineWorld::carry_out(std::size_t index, const Command& command) {
                        worker.resumed_from[what.row.id] = what.row.cursor;
                    },
                    [&](const CloseConnection& what) {
-                       at(worker.close_takes, index, true, [this, index, what] {
-                           auto& open = workers_[index]->open;
-                           const auto entry = open.find(what.connection);
-                           if (entry == open.end() || entry->second != what.epoch) {
-                               return;
-                           }
-                           open.erase(entry);
-                           step(index, Closed{what.connection, what.epoch,
-                                              Cursor{.epoch = what.epoch, .ordinal = 7, .value = "7"}});
-                       });
+                       at(std::min(worker.close_takes, what.within.value_or(worker.close_takes)), index, true,
+                          [this, index, what] {
+                              auto& open = workers_[index]->open;
+                              const auto entry = open.find(what.connection);
+                              if (entry == open.end() || entry->second != what.epoch) {
+                                  return;
+                              }
+                              open.erase(entry);
+                              step(index, Closed{what.connection, what.epoch,
+                                                 Cursor{.epoch = what.epoch, .ordinal = 7, .value = "7"}});
+                          });
                    },
                    [&](const AbortConnection& what) { worker.open.erase(what.connection); },
                    [&](const UpdateConnection& what) { worker.updated.push_back(what.row.id.text()); },
+                   [&](const TellPeer& what) { tell(index, what); },
                    [&](const DrainAsked&) { worker.drain_asked = true; },
                    [&](const Drained& what) { (what.session_lost ? worker.lost_in_drain : worker.drained) = true; },
                    [&](const SessionEnded& what) { worker.ended = what.left; },
                    [&](const Notice& what) { ++worker.news[what.news]; }},
         command);
+}
+
+void EngineWorld::tell(std::size_t index, const TellPeer& what) {
+    ++workers_[index]->told[what.hint.kind];
+    for (std::size_t i = 0; hints && i < workers_.size(); ++i) {
+        if (workers_[i]->alive && workers_[i]->session == what.peer) {
+            at(hop, i, true, [this, i, hint = what.hint] { step(i, Hinted{hint}); });
+        }
+    }
 }
 
 void EngineWorld::call(std::size_t index, const Call& call) {

@@ -36,6 +36,7 @@ struct Worker {
     std::optional<bool> ended;         // the session's end: true when LEFT
     std::vector<std::string> updated;  // connections whose spec was changed
     std::map<News, int> news;
+    std::map<HintKind, int> told;
     Duration close_takes = std::chrono::milliseconds{5};
 };
 
@@ -66,6 +67,8 @@ public:
     std::function<Fate(std::size_t worker, const Request&)> fate;
     // No request reaches the store while set.
     bool outage = false;
+    // Hints reach the peers; those of workers whose configuration has an address.
+    bool hints = true;
 
     [[nodiscard]] Instant now() const { return now_; }
 
@@ -102,6 +105,7 @@ private:
     void at(Duration after, std::size_t worker, bool to_worker, std::function<void()> work);
     void step(std::size_t index, const Event& event);
     void carry_out(std::size_t index, const Command& command);
+    void tell(std::size_t index, const TellPeer& what);
     void call(std::size_t index, const Call& call);
     void answer(std::size_t index, CallId id, Answer answer, Duration after);
     void check_owners();

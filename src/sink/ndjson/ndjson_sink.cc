@@ -45,6 +45,8 @@ public:
         writer_->submit(std::make_unique<Item>(Item{std::move(batch), &receiver, SessionId{}, nullptr}));
     }
 
+    void hurry() override { writer_->hurry(); }
+
     Result<std::vector<SinkCursor>> resume_points(const SessionId& session) override {
         auto scan = scan_resume_points(files_, directory_, session);
         if (!scan) {

@@ -65,6 +65,20 @@ TEST_F(NdjsonSink, OneSyncAcksAllThatWasWrittenBeforeIt) {
     EXPECT_TRUE(sink->close(clock.now() + 5s));
 }
 
+TEST_F(NdjsonSink, HurrySyncsWhatWasSubmittedBeforeItAtOnce) {
+    auto sink = open({.fsync_every = 1h});
+    for (std::uint64_t n = 0; n < 5; ++n) {
+        sink->submit(owner.data("c", n, 1), collector);
+    }
+    sink->hurry();
+    ASSERT_TRUE(collector.wait_for(5));
+    EXPECT_EQ(files.syncs, 1);
+    sink->submit(owner.data("c", 5, 1), collector);
+    sink->hurry();
+    ASSERT_TRUE(collector.wait_for(6));
+    EXPECT_TRUE(sink->close(clock.now() + 5s));
+}
+
 TEST_F(NdjsonSink, AnIntervalOfZeroSyncsEachBatch) {
     auto sink = open({.fsync_every = 0ms});
     for (std::uint64_t n = 0; n < 5; ++n) {

@@ -37,6 +37,7 @@ void Writer::run() {
 
 bool Writer::turn() {
     const bool was_closing = closing();  // asked first, so that all that was submitted before close() is taken
+    sync_now_ = hurried_.exchange(false, std::memory_order_acquire) || sync_now_;  // likewise
     inbox_.take(waiting_);
     if (out_of_time()) {
         finish();
@@ -52,6 +53,11 @@ bool Writer::turn() {
     }
     inbox_.wait(longest_wait());
     return true;
+}
+
+void Writer::hurry() {
+    hurried_.store(true, std::memory_order_release);
+    inbox_.wake();
 }
 
 void Writer::work() {
@@ -80,9 +86,10 @@ void Writer::work() {
     if (retry_at_) {
         return;
     }
-    if ((closing() || sync_is_due()) && !sync_all()) {
+    if ((closing() || sync_now_ || sync_is_due()) && !sync_all()) {
         return;
     }
+    sync_now_ = false;
     close_aged();
     if (idle()) {
         recovered();

@@ -42,6 +42,8 @@ public:
     [[nodiscard]] bool valid() const { return inbox_.valid() && ended_signal_.valid(); }
 
     void submit(std::unique_ptr<Item> item);
+    // Syncs what was submitted before, in the thread's next turn.
+    void hurry();
     void begin_close(Instant deadline);
     [[nodiscard]] SinkHealth health() const;
 
@@ -108,6 +110,7 @@ private:
     Signal ended_signal_;
     std::atomic<bool> ended_{false};
     std::atomic<bool> closing_{false};
+    std::atomic<bool> hurried_{false};
     std::atomic<Duration::rep> close_deadline_{0};
     std::atomic<std::uint64_t> discarded_{0};
     std::atomic<std::uint64_t> trouble_{0};  // Operation and errno of being stuck; 0: not stuck
@@ -115,6 +118,7 @@ private:
 
     // The thread's own, or after give_up() the closing thread's.
     Encoder encoder_;
+    bool sync_now_ = false;  // this turn ends with a sync
     std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;
     Items waiting_;
     std::unique_ptr<Item>

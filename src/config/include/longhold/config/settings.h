@@ -93,6 +93,15 @@ struct AdminSettings {
     friend bool operator==(const AdminSettings&, const AdminSettings&) = default;
 };
 
+// Hints between workers.
+struct PeerSettings {
+    std::string listen = "127.0.0.1:8472";  // used only when there are keys
+    std::string advertise;                  // what others reach it by; empty: as it listens
+    std::vector<std::string> keys;          // the first signs, all are accepted; none: no hints
+
+    friend bool operator==(const PeerSettings&, const PeerSettings&) = default;
+};
+
 // Budgets of a stop, all counted from SIGTERM.
 struct DrainSettings {
     Duration balancer_wait{};  // "auto" is 0 for a worker
@@ -143,6 +152,7 @@ struct Settings {
     DialSettings dial;
     SinksSettings sinks;
     AdminSettings admin;
+    PeerSettings peer;
     DrainSettings drain;
     LogSettings log;
     ProfilesSettings profiles;

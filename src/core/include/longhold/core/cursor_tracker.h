@@ -6,8 +6,8 @@
 //
 // Memory: runs of records, not records. Records without a sequence, with the same value, or with
 // numbers at a constant distance share one 32-byte span; a number out of step begins another.
-// Opaque values are kept once each in one text. Nothing is allocated while the number of spans
-// stays where it was, and what a backlog took is given back once it is gone.
+// Opaque values are kept once each in one text. Nothing is allocated for a record while the
+// number of spans stays where it was, and what a backlog took is given back once it is gone.
 //
 // Thread-safety: none; lives on its connection's I/O thread.
 #pragma once

@@ -37,7 +37,7 @@ struct DrainBudget {
     Duration handover{};                                      // for all of them
     std::uint64_t flush_bytes_per_second = 8U * 1024 * 1024;  // of the sink, all connections together
     std::uint32_t concurrency_min = 1;                        // as many at once even where fewer would do
-    std::uint32_t concurrency_max = 256;                      // what store and upstreams can bear
+    std::uint32_t concurrency_max = 256;                      // in the beginning; DrainPace goes on from there
 };
 
 struct DrainOrder {
@@ -63,7 +63,11 @@ public:
     void took(Duration time) { cost_ += (time - cost_) / 8; }
 
     // The fewest at once, and no fewer than in the beginning, that have `left` more through when due; then all of them.
-    [[nodiscard]] std::uint32_t at_once(std::size_t left, Instant now) const;
+    // `running`: how long the oldest handover that is not through has been going on.
+    [[nodiscard]] std::uint32_t at_once(std::size_t left, Duration running, Instant now) const;
+
+    // How long one that begins now may take: until due, or a second where that has passed.
+    [[nodiscard]] Duration one_within(Instant now) const;
 
 private:
     std::uint32_t at_once_min_ = 1;

@@ -11,6 +11,7 @@
 
 #include <longhold/base/random.h>
 #include <longhold/core/engine_types.h>
+#include <longhold/core/hints.h>
 #include <longhold/core/holdings.h>
 #include <longhold/core/orphans.h>
 #include <longhold/core/own_session.h>
@@ -53,12 +54,14 @@ private:
     void take(const BeginDrain& event, Turn& turn);
     void take(const HandOver& event, Turn& turn);
     void take(const EndSession& event, Turn& turn);
+    void take(const Hinted& event, Turn& turn);
 
     // Whether the call was about the session under which it was asked: nothing that it says concerns a later one.
     [[nodiscard]] static bool of_asker(const PendingCall& call);
     void answer_session_verb(const Request& request, const SessionId& session, const Answer& answer, Turn& turn);
     void answer_read(const Request& request, const Answer& answer, Turn& turn);
     void answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn);
+    void act_on_hint(ReadPurpose purpose, const RowsRead& read, Turn& turn);
     void run_parts(Turn& turn);
     void tell_drained(Turn& turn);
     // Clears what belonged to the session when it is not one any more.
@@ -73,6 +76,8 @@ private:
     Peers peers_;
     Orphans orphans_;
     Holdings holdings_;
+    Hints hints_;
+    bool draining_told_ = false;  // to the peers
     bool handing_over_ = false;
     bool drained_told_ = false;
     bool session_lost_ = false;  // since the drain began

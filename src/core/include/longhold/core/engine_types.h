@@ -7,6 +7,7 @@
 
 #include <longhold/base/ids.h>
 #include <longhold/base/time.h>
+#include <longhold/core/hint.h>
 #include <longhold/core/rows.h>
 #include <longhold/core/verbs.h>
 
@@ -103,6 +104,8 @@ enum class ReadPurpose : std::uint8_t {
     claim_read_back,    // claims whose outcome is unknown
     release_read_back,  // releases whose outcome is unknown
     orphan_reread,      // orphans before a late claim
+    hint_released,      // connections that a peer says it has released to this session
+    hint_changed,       // connections that somebody says have changed
 };
 
 struct GetConnections {
@@ -191,6 +194,7 @@ struct CloseConnection {
     ConnectionId connection;
     Epoch epoch;
     CloseReason reason = CloseReason::stopped;
+    std::optional<Duration> within{};  // the longest wait for the upstream's answer; absent: as the profile says
 };
 
 // The row does not name us with this epoch any more: reset the socket, and drop what is not handed over.
@@ -215,6 +219,13 @@ struct Drained {
 // The session is LEFT, or given up for good.
 struct SessionEnded {
     bool left = false;
+};
+
+// Tell a peer, which listens at `address`. Nothing comes back, and nothing depends on it.
+struct TellPeer {
+    SessionId peer;
+    std::string address;
+    Hint hint;
 };
 
 // News for logs and metrics; nothing depends on it.
@@ -242,7 +253,7 @@ struct Notice {
 };
 
 using Command = std::variant<Call, ExtendRight, DropSession, WantSession, OpenConnection, CloseConnection,
-                             AbortConnection, UpdateConnection, DrainAsked, Drained, SessionEnded, Notice>;
+                             AbortConnection, UpdateConnection, TellPeer, DrainAsked, Drained, SessionEnded, Notice>;
 
 // ---- events
 // ----------------------------------------------------------------------------------------------------------
@@ -287,6 +298,12 @@ struct HandOver {
 // End the session. Nothing acts under it any more when this is said.
 struct EndSession {};
 
-using Event = std::variant<Start, Tick, Answered, Closed, LoopStuck, AllLoopsStuck, BeginDrain, HandOver, EndSession>;
+// A peer said something. Bounded: with too many at a time the rest is left to the polls.
+struct Hinted {
+    Hint hint;
+};
+
+using Event =
+    std::variant<Start, Tick, Answered, Closed, LoopStuck, AllLoopsStuck, BeginDrain, HandOver, EndSession, Hinted>;
 
 }  // namespace longhold::core

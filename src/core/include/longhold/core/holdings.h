@@ -26,10 +26,15 @@ public:
     void tick(OwnSession& own, Turn& turn);
     [[nodiscard]] Instant wake_at() const;
 
+    // A row that names this session was read, out of turn.
+    void on_row(const ConnectionRow& row, Orphans& orphans, Turn& turn);
     void on_owned(const RowsRead* read, OwnSession& own, Orphans& orphans, bool room, Turn& turn);
     void on_closed(const Closed& closed, Turn& turn);
     void on_loop_stuck(const LoopStuck& stuck, Turn& turn);
-    void on_releases(const Releases& releases, const std::vector<Outcome<ConnectionRow>>& outcomes, Turn& turn);
+    // Returns what was released and is wanted.
+    [[nodiscard]] std::vector<ConnectionId> on_releases(const Releases& releases,
+                                                        const std::vector<Outcome<ConnectionRow>>& outcomes,
+                                                        Turn& turn);
     // Rows of GetConnections after releases with an unknown outcome.
     void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
 
@@ -66,7 +71,8 @@ private:
     };
 
     [[nodiscard]] static Held followed(const ConnectionRow& row);
-    void close(HeldById::value_type& held, CloseReason reason, Turn& turn);
+    void close(HeldById::value_type& held, CloseReason reason, Turn& turn, std::optional<Duration> within = {});
+    [[nodiscard]] Duration oldest_handover(Instant now);
     void close_next(Turn& turn);
     void drop(HeldById::iterator held);
     void send_releases(OwnSession& own, Turn& turn);
@@ -78,8 +84,10 @@ private:
     std::deque<ConnectionId> to_send_;       // of releasing_, at once
     std::deque<ConnectionId> send_again_;    // of releasing_, at retry_at_
     std::deque<ConnectionId> to_hand_over_;  // in order
+    std::deque<ConnectionId> handing_over_;  // in order; some may be through
     DrainPace pace_;
-    std::uint32_t closing_ = 0;  // of held_
+    std::uint32_t closing_ = 0;        // of held_
+    std::uint32_t release_calls_ = 0;  // on the way
     bool polling_ = false;
     Instant poll_at_{};
     Instant retry_at_{};  // one time for all, so that what came to nothing piece by piece is sent in few calls

@@ -38,6 +38,15 @@ public:
     // A row that names this session and that it does not hold: claimed anew at once.
     void nominate_own(const ConnectionRow& row, Turn& turn);
 
+    // An unowned row that its former owner says is this session's to claim: at once, if there is room.
+    void nominate_first(const ConnectionRow& row, Turn& turn);
+    // Unowned rows, each with the first right of its best placed poller.
+    void nominate_unowned(const std::vector<ConnectionRow>& rows, const OwnSession& own, const Peers& peers,
+                          Turn& turn);
+
+    // All sessions that may be given work, this one among them.
+    [[nodiscard]] std::vector<Candidate> candidates(const OwnSession& own, const Peers& peers) const;
+
     // Rows of GetConnections before a late claim. Nothing when the read failed.
     void on_reread(const GetConnections& asked, const RowsRead* read, Turn& turn);
     // Takes the claims' outcomes; returns the rows that were won. Unknown ones are read back.
@@ -65,8 +74,6 @@ private:
 
     // `seen_after`: how long better placed sessions may take to see the orphan.
     void nominate(const ConnectionRow& row, const SessionId& me, Placement& placement, Duration seen_after, Turn& turn);
-    // All sessions that may be given work, this one among them.
-    [[nodiscard]] std::vector<Candidate> candidates(const OwnSession& own, const Peers& peers) const;
     void poll(const OwnSession& own, const Peers& peers, Turn& turn);
     void claim_due(OwnSession& own, const Peers& peers, std::uint32_t room, Turn& turn);
 

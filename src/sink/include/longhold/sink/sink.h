@@ -75,6 +75,10 @@ public:
     // are written in the order submitted.
     virtual void submit(std::unique_ptr<RecordBatch> batch, BatchReceiver& receiver) = 0;
 
+    // Somebody waits for what was submitted so far: it is made durable without waiting for more to go with it. A hint;
+    // never blocks.
+    virtual void hurry() = 0;
+
     // The last record of each connection that `session`, which must be final, left durable here:
     // the sink as cursor authority, so that a successor resumes behind the last record and not
     // behind the last checkpoint. Empty where this sink cannot know, or cannot see that session's

@@ -137,7 +137,8 @@ class ConnectionState;
 class Connection {
 public:
     Connection(const LoopShared& shared, ConnectionOptions options);
-    // Requires that it has ended, or was never dialled.
+    // Requires that on_ended() was called, that open() or run() has returned an end or thrown, or that it was never
+    // dialled.
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -157,9 +158,9 @@ public:
 
     // Starts the closing handshake, after what is queued; messages go on arriving until the peer answers. After
     // close_timeout the socket is reset. Before the connection is open it gives the attempt up. Requires a code that
-    // may be sent.
-    void close(std::uint16_t code, std::string reason);
-    // Resets the socket now; the receiver is not called any more.
+    // may be sent. `within` shortens close_timeout.
+    void close(std::uint16_t code, std::string reason, std::optional<Duration> within = {});
+    // Resets the socket now; the receiver is not called any more, but for on_ended().
     void abort();
     // Goes on after on_message() returned false; messages come from the loop, not from within this call.
     void resume_reading();

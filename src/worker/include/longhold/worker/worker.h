@@ -61,6 +61,8 @@ struct WorkerParts {
     // Called on the control loop. The session is gone for good although nobody asked: the process is of no use any
     // more.
     std::function<void(std::string reason)> on_failed;
+    // Called on the control loop: tell a peer something, in the name of session `from`. May be empty.
+    std::function<void(const SessionId& from, core::TellPeer what)> tell_peer;
 };
 
 // What health endpoints and tables show. A value.
@@ -84,6 +86,9 @@ public:
     // Starts the threads and joins the store. Returns whether the session stands by `deadline`; if not it goes on
     // trying.
     [[nodiscard]] runtime::Task<bool> start(Instant deadline);
+
+    // A peer told this session something; see core::Hint.
+    void take_hint(core::Hint hint);
 
     // Takes no new connections; the session's next heartbeat, sent at once, says DRAINING.
     void begin_drain();
