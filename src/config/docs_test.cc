@@ -104,7 +104,7 @@ Environment variables_of(const std::string& text) {
     Environment environment;
     for (auto at = text.find(opening); at != std::string::npos; at = text.find(opening, at + 1)) {
         const auto name = at + opening.size();
-        environment[text.substr(name, text.find('}', name) - name)] = "x";
+        environment[text.substr(name, text.find('}', name) - name)] = "a value that is long enough";
     }
     return environment;
 }
