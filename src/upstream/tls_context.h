@@ -32,4 +32,8 @@ struct TlsContext {
 // Takes the reasons off OpenSSL's error queue; the first of them in words.
 [[nodiscard]] std::string take_tls_error();
 
+// Whether SSL_free_buffers() may be called under OpenSSL `version` (OpenSSL_version_num()): it lost the beginning of a
+// record in releases before CVE-2024-4741 was mended.
+[[nodiscard]] bool can_free_buffers(unsigned long version);
+
 }  // namespace longhold::upstream

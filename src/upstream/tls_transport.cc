@@ -39,19 +39,6 @@ long bio_control(BIO*, int command, long, void*) {
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-// SSL_free_buffers() lost the beginning of a record in releases before CVE-2024-4741 was mended.
-bool can_free_buffers(unsigned long version) {
-    const auto release = [](unsigned long minor, unsigned long patch) {
-        return 3UL << 28U | minor << 20U | patch << 4U;
-    };
-    for (const auto& [minor, mended] : {std::pair{0UL, 14UL}, {1UL, 6UL}, {2UL, 2UL}, {3UL, 1UL}}) {
-        if (version < release(minor + 1, 0)) {
-            return version >= release(minor, mended);
-        }
-    }
-    return true;
-}
-
 class OpensslTransport final : public TlsTransport {
 public:
     OpensslTransport(std::unique_ptr<Socket> socket, std::shared_ptr<TlsContext> context, Ssl ssl)
@@ -216,6 +203,18 @@ bool set_name(SSL* ssl, const std::string& name, bool verify) {
 }
 
 }  // namespace
+
+bool can_free_buffers(unsigned long version) {
+    const auto release = [](unsigned long minor, unsigned long patch) {
+        return 3UL << 28U | minor << 20U | patch << 4U;
+    };
+    for (const auto& [minor, mended] : {std::pair{0UL, 14UL}, {1UL, 6UL}, {2UL, 2UL}, {3UL, 1UL}}) {
+        if (version < release(minor + 1, 0)) {
+            return version >= release(minor, mended);
+        }
+    }
+    return true;
+}
 
 BioMethod make_socket_method() {
     BioMethod method{::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "longhold socket")};

@@ -10,6 +10,7 @@
 #include "scripted_server.h"
 #include "server_frames.h"
 #include "test_certificates.h"
+#include "tls_context.h"
 
 namespace longhold::upstream {
 namespace {
@@ -120,6 +121,17 @@ INSTANTIATE_TEST_SUITE_P(
                                  false,
                                  "unable to get local issuer certificate"}),
     [](const auto& test) { return std::string{test.param.name}; });
+
+TEST(TlsBuffers, AreFreedOnlyByReleasesThatDoItRightly) {
+    for (const unsigned long good :
+         {0x300000e0UL, 0x30100060UL, 0x30200020UL, 0x30300010UL, 0x30400000UL, 0x40000000UL}) {
+        EXPECT_TRUE(can_free_buffers(good)) << std::hex << good;
+    }
+    for (const unsigned long bad :
+         {0x1010117fUL, 0x30000000UL, 0x300000d0UL, 0x30100050UL, 0x30200010UL, 0x30300000UL}) {
+        EXPECT_FALSE(can_free_buffers(bad)) << std::hex << bad;
+    }
+}
 
 TEST_F(Tls, RefusesASelfSignedCertificateUnlessItIsTheTrustedOne) {
     const auto identity = make_identity({.common_name = "self", .alternative_names = std::string{names}});

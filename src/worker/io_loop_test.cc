@@ -84,6 +84,11 @@ TEST_F(SharedLoopTest, NothingIsDialledIntoAFullIntake) {
     open(row("b", replayed));
     ASSERT_TRUE(eventually([&] { return connections("backoff") == 1; }));
     EXPECT_EQ(sockets_of("b"), 0U);
+    io_->update(row("b", std::string{replayed} + R"(,"headers":{"X-Key":"1"})", 1, 2));
+    settle();
+    settle();
+    EXPECT_EQ(connections("backoff"), 1) << "nor by a new spec";
+    EXPECT_EQ(sockets_of("b"), 0U);
     sink_.release();
     EXPECT_TRUE(eventually_data("b", 1));
 }
@@ -144,6 +149,36 @@ TEST_F(SharedLoopTest, PlacesAmongTheDialsComeBackOnEveryPath) {
     }
     mend("refused");
     EXPECT_TRUE(eventually_data("refused", 1));
+}
+
+// Closes, aborts and new specs hit connections wherever they are: queued, granted, dialling, open, ending.
+TEST_F(SharedLoopTest, PlacesAmongTheDialsSurviveAnyOrderAtAnyMoment) {
+    start({.attempts_at_once = 1});
+    Random random{7};
+    fault("slow*", "status=503");
+    std::uint64_t epoch = 0;
+    for (int round = 0; round < 150; ++round) {
+        ++epoch;
+        for (const std::string id : {"a", "b", "slow"}) {
+            open(row(id, replayed, epoch));
+            if (random.unit() < 0.3) {
+                settle();
+            }
+            const double what = random.unit();
+            if (what < 0.4) {
+                close(id, epoch);
+            } else if (what < 0.7) {
+                io_->abort(ConnectionId{id}, Epoch{epoch});
+            } else {
+                io_->update(row(id, std::string{replayed} + R"(,"headers":{"X-Key":"1"})", epoch, 2));
+            }
+        }
+    }
+    for (const std::string id : {"a", "b", "slow"}) {
+        io_->abort(ConnectionId{id}, Epoch{epoch});
+    }
+    open(row("last", replayed));
+    EXPECT_TRUE(eventually_data("last", 1)) << "the one place was given back each time";
 }
 
 TEST_F(SharedLoopTest, RefusalsAreNotAnsweredByATightLoop) {
