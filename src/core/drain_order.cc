@@ -12,6 +12,9 @@
 namespace longhold::core {
 namespace {
 
+// A handover that takes longer than this has waited for others.
+constexpr Duration quick = std::chrono::milliseconds{50};
+
 // Flushes that differ by less than a factor of two take the same time, as far as an order goes.
 int size_class(std::uint64_t bytes) {
     constexpr std::uint64_t smallest = 4096;
@@ -61,12 +64,27 @@ DrainOrder drain_order(std::span<const HeldConnection> held, const DrainBudget& 
     return drain;
 }
 
+// Additive increase, multiplicative decrease, as senders share a line (D. Chiu, R. Jain, "Analysis of the Increase and
+// Decrease Algorithms", 1989).
+void DrainPace::took(Duration time) {
+    cost_ += (time - cost_) / 8;
+    if (time <= quick) {
+        window_ += 1;
+        return;
+    }
+    slow_ += 1;
+    if (slow_ >= window_) {  // once for all that ran beside each other
+        slow_ = 0;
+        window_ = std::max<double>(window_ * 0.7, at_once_min_);
+    }
+}
+
 std::uint32_t DrainPace::at_once(std::size_t left, Duration running, Instant now) const {
     const Duration usable = std::max(due_ - now, Duration{1});
     const double wanted =
         std::ceil(static_cast<double>(left) * (std::max(cost_, running) / std::chrono::duration<double>{usable}));
     const auto most = static_cast<double>(std::max<std::size_t>(left, at_once_min_));
-    return static_cast<std::uint32_t>(std::clamp(wanted, static_cast<double>(at_once_min_), most));
+    return static_cast<std::uint32_t>(std::clamp(wanted, std::min(window_, most), most));
 }
 
 Duration DrainPace::one_within(Instant now) const {

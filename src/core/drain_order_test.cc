@@ -123,6 +123,19 @@ TEST(DrainPace, FollowsWhatAHandoverReallyTakes) {
     EXPECT_GE(drain_for(1'000, 100ms, 400ms, 12s), 1s) << "no faster than there is need";
 }
 
+TEST(DrainPace, TakesMoreAtOnceWhileHandoversAreQuickAndFewerWhenTheyAreNot) {
+    DrainPace pace{16, 100ms, Instant{20s}};
+    for (int i = 0; i < 100; ++i) {
+        pace.took(5ms);
+    }
+    EXPECT_EQ(pace.at_once(1'000, 0s, Instant{1s}), 116U);
+    for (int i = 0; i < 1'000; ++i) {
+        pace.took(80ms);
+    }
+    EXPECT_EQ(pace.at_once(1'000, 0s, Instant{1s}), 16U);
+    EXPECT_EQ(pace.at_once(10, 0s, Instant{1s}), 16U);
+}
+
 TEST(DrainPace, ClosesAllWhenTheTimeIsOver) {
     const DrainPace pace{64, 400ms, Instant{20s}};
     EXPECT_EQ(pace.at_once(5'000, 0s, Instant{21s}), 5'000U);

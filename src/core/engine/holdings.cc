@@ -26,7 +26,7 @@ Duration release_retry_after(std::uint32_t attempts) {
 }
 
 // A drain is not slowed down below this, however much time it has: each connection costs a worker that is about to go.
-constexpr std::uint32_t at_once_min = 64;
+constexpr std::uint32_t at_once_min = 16;
 
 // The share of a drain's budget within which all are to be through; the rest is for what is slower than the others.
 constexpr double budget_share = 0.6;
@@ -171,16 +171,14 @@ void Holdings::close(HeldById::value_type& held, CloseReason reason, Turn& turn,
     }
 }
 
-void Holdings::on_closed(const Closed& closed, Turn& turn) {
+void Holdings::on_closed(const Closed& closed, Turn& /*turn*/) {
     const auto held = held_.find(closed.connection);
     if (held == held_.end() || held->second.epoch != closed.epoch) {
         return;  // of an epoch that is not ours any more
     }
-    if (held->second.closing) {
-        pace_.took(turn.now - held->second.closing_since);
-    }
+    const auto closing_since = held->second.closing ? std::optional{held->second.closing_since} : std::nullopt;
     drop(held);
-    give(closed.connection, closed.epoch, closed.cursor);
+    give(closed.connection, closed.epoch, closed.cursor, closing_since);
 }
 
 void Holdings::drop(HeldById::iterator held) {
@@ -194,8 +192,10 @@ void Holdings::on_loop_stuck(const LoopStuck& stuck, Turn& turn) {
     }
 }
 
-void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor) {
-    releasing_.insert_or_assign(connection, Giving{.epoch = epoch, .cursor = std::move(cursor)});
+void Holdings::give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor,
+                    std::optional<Instant> closing_since) {
+    releasing_.insert_or_assign(connection,
+                                Giving{.epoch = epoch, .cursor = std::move(cursor), .closing_since = closing_since});
     to_send_.push_back(connection);
 }
 
@@ -220,6 +220,9 @@ std::vector<ConnectionId> Holdings::on_releases(const Releases& releases,
         // Refused: the row is not ours with this epoch any more, so there is nothing left to give.
         turn.note(outcome.verdict == Verdict::done ? News::released : News::release_failed, release.session,
                   release.connection, release.epoch);
+        if (giving->second.closing_since) {
+            pace_.took(turn.now - *giving->second.closing_since);
+        }
         releasing_.erase(giving);
         if (outcome.verdict == Verdict::done && outcome.row && outcome.row->desired == DesiredState::started) {
             wanted.push_back(release.connection);
@@ -284,8 +287,9 @@ void Holdings::close_next(Turn& turn) {
     if (to_hand_over_.empty()) {
         return;
     }
-    const std::uint32_t at_once = pace_.at_once(to_hand_over_.size() + closing_, oldest_handover(turn.now), turn.now);
-    while (closing_ < at_once && !to_hand_over_.empty()) {
+    const std::size_t running = closing_ + releasing_.size();
+    const std::uint32_t at_once = pace_.at_once(to_hand_over_.size() + running, oldest_handover(turn.now), turn.now);
+    while (closing_ + releasing_.size() < at_once && !to_hand_over_.empty()) {
         const auto held = held_.find(to_hand_over_.front());
         to_hand_over_.pop_front();
         if (held != held_.end() && !held->second.closing) {

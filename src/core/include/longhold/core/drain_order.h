@@ -8,7 +8,8 @@
 // waits for it.
 //
 // What a handover really takes is known only once some are through: an upstream may ignore the close until its timeout.
-// DrainPace follows it, so that the rest still ends in time.
+// And too many at once wait for each other at the store, which is a gap for each of them. DrainPace follows what it
+// sees: more while handovers are quick, fewer when they slow each other down, and as many as it takes to end in time.
 //
 // Pure; the caller runs the steps.
 #pragma once
@@ -55,14 +56,15 @@ class DrainPace {
 public:
     DrainPace() = default;
 
-    // As drain_order() said. All are to be through by about `due`, which lies before the drain's deadline: what is
-    // slower than the mean needs the rest.
-    DrainPace(std::uint32_t at_once, Duration cost, Instant due) : at_once_min_(at_once), cost_(cost), due_(due) {}
+    // Begins as drain_order() said. All are to be through by about `due`, which lies before the drain's deadline: what
+    // is slower than the mean needs the rest.
+    DrainPace(std::uint32_t at_once, Duration cost, Instant due)
+        : at_once_min_(at_once), window_(at_once), cost_(cost), due_(due) {}
 
-    // A handover is through, and took so long.
-    void took(Duration time) { cost_ += (time - cost_) / 8; }
+    // A handover is through, from the order to close to the end of its release, and took so long.
+    void took(Duration time);
 
-    // The fewest at once, and no fewer than in the beginning, that have `left` more through when due; then all of them.
+    // As many as are quick together, but no fewer than have `left` more through when due; then all of them.
     // `running`: how long the oldest handover that is not through has been going on.
     [[nodiscard]] std::uint32_t at_once(std::size_t left, Duration running, Instant now) const;
 
@@ -71,6 +73,8 @@ public:
 
 private:
     std::uint32_t at_once_min_ = 1;
+    double window_ = 1;  // at once, as long as the time allows
+    double slow_ = 0;    // handovers that took long since the window was last made smaller
     Duration cost_{};
     Instant due_{};
 };

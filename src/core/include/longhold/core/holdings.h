@@ -66,6 +66,7 @@ private:
     struct Giving {
         Epoch epoch;
         std::optional<Cursor> cursor;
+        std::optional<Instant> closing_since{};
         bool sent = false;
         std::uint32_t attempts = 0;  // that came to nothing
     };
@@ -76,7 +77,8 @@ private:
     void close_next(Turn& turn);
     void drop(HeldById::iterator held);
     void send_releases(OwnSession& own, Turn& turn);
-    void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor);
+    void give(const ConnectionId& connection, Epoch epoch, std::optional<Cursor> cursor,
+              std::optional<Instant> closing_since = {});
     void follow(HeldById::value_type& held, const ConnectionRow& row, Orphans& orphans, Turn& turn);
 
     HeldById held_;

@@ -79,10 +79,11 @@ public:
     // never blocks.
     virtual void hurry() = 0;
 
-    // The last record of each connection that `session`, which must be final, left durable here:
-    // the sink as cursor authority, so that a successor resumes behind the last record and not
-    // behind the last checkpoint. Empty where this sink cannot know, or cannot see that session's
-    // records from here. May block for the time of a bounded read: not for I/O threads.
+    // The last record of each connection that `session` left durable here. Of what is asked about nothing may be
+    // written any more: the session is final, or its right for those connections is revoked. The sink is the cursor's
+    // authority then: a successor resumes behind the last record and not behind the last checkpoint. Empty where this
+    // sink cannot know, or cannot see that session's records from here. May block for the time of a bounded read: not
+    // for I/O threads.
     [[nodiscard]] virtual Result<std::vector<SinkCursor>> resume_points(const SessionId& session) = 0;
 
     // No more records come for `session`; its file may be closed once what was submitted is
