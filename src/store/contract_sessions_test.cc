@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "contract_test.h"
 
 namespace longhold::store::contract {
@@ -162,6 +164,20 @@ TEST_P(StoreContract, ListSessionsGivesAllOfThem) {
     for (const auto& row : *sessions) {
         EXPECT_EQ(row.state, row.id == SessionId{"s2"} ? SessionState::fenced : SessionState::active);
     }
+}
+
+TEST_P(StoreContract, GetSessionsGivesThoseThatExistAmongTheOnesAsked) {
+    EXPECT_TRUE(store_(store_->get_sessions({}, store_.soon()))->empty());
+    join("s1");
+    join("s2");
+    const auto beaten = store_(store_->beat(beat_of("s2", 0), store_.soon()));
+    const auto fenced = store_(store_->fence(fence_of("s3", std::nullopt, true), store_.soon()));
+    const auto read =
+        store_(store_->get_sessions({SessionId{"s2"}, SessionId{"nobody"}, SessionId{"s3"}}, store_.soon()));
+    ASSERT_TRUE(read.has_value());
+    ASSERT_EQ(read->size(), 2U);
+    EXPECT_NE(std::ranges::find(*read, *beaten.row), read->end());
+    EXPECT_NE(std::ranges::find(*read, *fenced.row), read->end());
 }
 
 TEST_P(StoreContract, RequestDrainSetsOnlyItsFlagAndBeatsKeepIt) {

@@ -168,6 +168,11 @@ Task<Result<std::optional<core::SessionRow>>> ThreadedStore::get_session(Session
                                                 [id = std::move(id)](Rows& rows) { return rows.session(id); });
 }
 
+Task<Result<std::vector<core::SessionRow>>> ThreadedStore::get_sessions(std::vector<SessionId> ids, Instant deadline) {
+    return ask<std::vector<core::SessionRow>>(
+        *sessions_, deadline, [ids = std::move(ids)](Rows& rows) { return verbs::get_sessions(rows, ids); });
+}
+
 Task<core::Outcome<core::SessionRow>> ThreadedStore::request_drain(SessionId id, Instant deadline) {
     return write<core::SessionRow>(*connections_, deadline,
                                    [id = std::move(id)](Rows& rows) { return verbs::request_drain(rows, id); });

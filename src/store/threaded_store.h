@@ -41,6 +41,7 @@ public:
     Task<core::Outcome<core::SessionRow>> remove_session(core::RemoveSession verb, Instant deadline) override;
     Task<Result<std::vector<core::SessionRow>>> list_sessions(Instant deadline) override;
     Task<Result<std::optional<core::SessionRow>>> get_session(SessionId id, Instant deadline) override;
+    Task<Result<std::vector<core::SessionRow>>> get_sessions(std::vector<SessionId> ids, Instant deadline) override;
     Task<core::Outcome<core::SessionRow>> request_drain(SessionId id, Instant deadline) override;
 
     Task<std::vector<core::Outcome<core::ConnectionRow>>> claim(std::vector<core::Claim> verbs,

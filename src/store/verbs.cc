@@ -130,6 +130,20 @@ Result<Session> fence(Rows& rows, const core::Fence& verb) {
                           [&](const std::optional<core::SessionRow>& current) { return rules::after(verb, current); });
 }
 
+Result<std::vector<core::SessionRow>> get_sessions(Rows& rows, const std::vector<SessionId>& ids) {
+    std::vector<core::SessionRow> found;
+    for (const SessionId& id : ids) {
+        auto row = rows.session(id);
+        if (!row) {
+            return std::unexpected(std::move(row.error()));
+        }
+        if (*row) {
+            found.push_back(std::move(**row));
+        }
+    }
+    return found;
+}
+
 Result<Session> request_drain(Rows& rows, const SessionId& id) {
     return change_session(rows, id, of_existing(rules::after_drain_request));
 }

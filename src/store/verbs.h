@@ -21,6 +21,7 @@ using Connection = core::Outcome<core::ConnectionRow>;
 [[nodiscard]] Result<Session> leave(Rows& rows, const core::Leave& verb);
 [[nodiscard]] Result<Session> fence(Rows& rows, const core::Fence& verb);
 [[nodiscard]] Result<Session> remove_session(Rows& rows, const core::RemoveSession& verb);
+[[nodiscard]] Result<std::vector<core::SessionRow>> get_sessions(Rows& rows, const std::vector<SessionId>& ids);
 [[nodiscard]] Result<Session> request_drain(Rows& rows, const SessionId& id);
 
 [[nodiscard]] Result<std::vector<Connection>> claim(Rows& rows, const std::vector<core::Claim>& verbs);

@@ -92,6 +92,10 @@ public:
         return read("get_session", inner_.get_session(std::move(id), deadline));
     }
 
+    Task<Read<std::vector<core::SessionRow>>> get_sessions(std::vector<SessionId> ids, Instant deadline) override {
+        return read("get_sessions", inner_.get_sessions(std::move(ids), deadline));
+    }
+
     Task<Read<store::ConnectionPage>> list_unowned(std::vector<std::uint32_t> buckets, ConnectionId after,
                                                    std::uint32_t limit, Instant deadline) override {
         return read("list_unowned", inner_.list_unowned(std::move(buckets), std::move(after), limit, deadline));

@@ -45,8 +45,8 @@ std::string_view outcome_of(const core::Answer& answer) {
 
 std::string_view verb_of(const core::Request& request) {
     constexpr std::array<std::string_view, std::variant_size_v<core::Request>> names{
-        "join",  "beat",    "leave",        "fence",      "remove_session", "list_sessions",   "get_session",
-        "claim", "release", "list_unowned", "list_owned", "list_all",       "get_connections", "read_takeover"};
+        "join",    "beat",         "leave",      "fence",    "remove_session",  "list_sessions", "get_session", "claim",
+        "release", "list_unowned", "list_owned", "list_all", "get_connections", "read_takeover", "get_sessions"};
     return names[request.index()];
 }
 
@@ -105,6 +105,13 @@ runtime::Task<core::Answer> StoreCalls::answer_read(core::Request request, Insta
         auto read = co_await store_.get_session(get->session, deadline);
         if (read) {
             co_return core::SessionRead{std::move(*read)};
+        }
+        co_return core::ReadFailed{};
+    }
+    if (auto* get = std::get_if<core::GetSessions>(&request)) {
+        auto read = co_await store_.get_sessions(std::move(get->ids), deadline);
+        if (read) {
+            co_return core::SessionsRead{std::move(*read)};
         }
         co_return core::ReadFailed{};
     }

@@ -178,7 +178,8 @@ bool Engine::of_asker(const PendingCall& call) {
                    [&](const GetSession& read) { return read.session == asker; }, [](const Claims&) { return true; },
                    [](const Releases&) { return true; }, [](const ListUnowned&) { return true; },
                    [&](const ListOwned& read) { return read.session == asker; }, [](const ListAll&) { return true; },
-                   [](const GetConnections&) { return true; }, [](const ReadTakeover&) { return false; }},
+                   [](const GetConnections&) { return true; }, [](const ReadTakeover&) { return false; },
+                   [](const GetSessions&) { return false; }},
         call.request);
 }
 
@@ -203,7 +204,14 @@ void Engine::answer_read(const Request& request, const Answer& answer, Turn& tur
                               if (const auto* read = read_of<SessionsRead>(answer)) {
                                   peers_.on_sessions(*read, own_.id(), turn);
                               } else {
-                                  peers_.on_look_failed(turn);
+                                  peers_.on_look_failed(true, turn);
+                              }
+                          },
+                          [&](const GetSessions& asked) {
+                              if (const auto* read = read_of<SessionsRead>(answer)) {
+                                  peers_.on_watched(asked, *read, turn);
+                              } else {
+                                  peers_.on_look_failed(false, turn);
                               }
                           },
                           [&](const GetSession& asked) {

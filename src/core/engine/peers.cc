@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 
 namespace longhold::core {
@@ -18,11 +17,7 @@ constexpr Duration search_every = std::chrono::milliseconds{500};
 }  // namespace
 
 void Peers::tick(OwnSession& own, Turn& turn) {
-    if (!looking_ && turn.now >= look_due(own.id(), turn.config)) {
-        looking_ = true;
-        last_look_ = turn.now;
-        turn.call(ListSessions{});
-    }
+    look(own, turn);
     for (auto& [id, peer] : peers_) {
         if (id == own.id()) {
             continue;
@@ -41,21 +36,6 @@ void Peers::tick(OwnSession& own, Turn& turn) {
     }
 }
 
-Instant Peers::fence_due(const Peer& peer, const EngineConfig& config) {
-    return std::max(peer.seen_at + config.suspect_after(peer.row.lease), peer.fence_at);
-}
-
-void Peers::tick_live(Peer& peer, OwnSession& own, Turn& turn) {
-    if (peer.fencing || turn.now < fence_due(peer, turn.config)) {
-        return;
-    }
-    peer.fencing = true;
-    turn.call(Fence{.session = peer.row.id,
-                    .counter_expected = peer.row.counter,
-                    .attempt = own.next_token(),
-                    .create_if_absent = false});
-}
-
 void Peers::tick_final(Peer& peer, Turn& turn) {
     if (peer.searching || peer.removing || turn.now < peer.search_at) {
         return;
@@ -72,29 +52,14 @@ void Peers::tick_final(Peer& peer, Turn& turn) {
     turn.call(ListOwned{peer.row.id, ConnectionId{}});
 }
 
-Instant Peers::look_due(const SessionId& own, const EngineConfig& config) const {
-    if (!looked_once_) {
-        return last_look_ == Instant{} ? Instant{} : last_look_ + config.look_every;
-    }
-    // A session that dies young is watched from its first look on, so new ones are looked for as often as unowned rows,
-    // even when no known session is due.
-    Instant due = last_look_ + config.unowned_every;
-    for (const auto& [id, peer] : peers_) {
-        if (id != own && !is_final(peer.row.state)) {
-            due = std::min(due, peer.seen_at + peer.row.heartbeat_every);
-        }
-    }
-    return std::max(due, last_look_ + config.look_every);
-}
-
 Instant Peers::wake_at(const SessionId& own, const EngineConfig& config) const {
-    Instant wake = looking_ ? Instant::max() : look_due(own, config);
+    Instant wake = looking_ ? Instant::max() : std::min(look_due(own, config), watch_due(config));
     for (const auto& [id, peer] : peers_) {
         if (id == own) {
             continue;
         }
         if (!is_final(peer.row.state)) {
-            if (!peer.fencing) {
+            if (!peer.fencing && shown_since(fence_due(peer, config))) {
                 wake = std::min(wake, fence_due(peer, config));
             }
         } else if (!peer.searching && !peer.removing && (peer.takeover_known || !peer.takeover_asked)) {
@@ -107,44 +72,6 @@ Instant Peers::wake_at(const SessionId& own, const EngineConfig& config) const {
         }
     }
     return wake;
-}
-
-void Peers::on_sessions(const SessionsRead& read, const SessionId& own, Turn& turn) {
-    looking_ = false;
-    looked_once_ = true;
-    std::set<SessionId> present;
-    for (const auto& row : read.rows) {
-        present.insert(row.id);
-        if (row.id != own) {
-            take_in(row, turn);
-        }
-    }
-    // A row that is gone was final and removed. One's own old sessions are peers like all others.
-    std::erase_if(peers_, [&](const auto& entry) {
-        return !present.contains(entry.first) && !entry.second.fencing && !entry.second.removing;
-    });
-}
-
-void Peers::on_look_failed(Turn& /*turn*/) {
-    looking_ = false;
-}
-
-void Peers::take_in(const SessionRow& row, Turn& turn) {
-    absent_.erase(row.id);
-    const auto [entry, fresh] = peers_.try_emplace(row.id, Peer{.row = row, .seen_at = turn.now});
-    Peer& peer = entry->second;
-    if (fresh || is_final(peer.row.state)) {
-        return;  // a final state never changes, whatever an older answer says
-    }
-    if (is_final(row.state)) {
-        peer.row = row;
-        peer.search_at = turn.now;
-        return;
-    }
-    if (row.counter > peer.row.counter) {
-        peer.seen_at = turn.now;
-        peer.row = row;
-    }
 }
 
 void Peers::on_fence(const Fence& fence, const Outcome<SessionRow>& outcome, const AttemptToken& absent_token,
@@ -164,7 +91,7 @@ void Peers::on_fence(const Fence& fence, const Outcome<SessionRow>& outcome, con
     if (outcome.row) {
         take_in(*outcome.row, turn);
     } else {
-        peers_.erase(fence.session);
+        forget(fence.session);
     }
 }
 
@@ -183,7 +110,7 @@ void Peers::on_read_back(const SessionId& session, const SessionRead* read, cons
         take_in(*read->row, turn);
         return;
     }
-    peers_.erase(session);
+    forget(session);
     const auto absent = absent_.find(session);
     if (absent == absent_.end()) {
         return;
@@ -292,11 +219,6 @@ std::vector<SessionRow> Peers::active() const {
 bool Peers::any_draining() const {
     return std::ranges::any_of(peers_,
                                [](const auto& entry) { return entry.second.row.state == SessionState::draining; });
-}
-
-void Peers::look_now() {
-    looked_once_ = false;
-    last_look_ = Instant{};
 }
 
 }  // namespace longhold::core

@@ -16,7 +16,7 @@ constexpr Duration hop = 1ms;  // one way between a worker and the store
 constexpr Duration tick_every_min = 1ms;
 
 Instant wake_at(const Worker& worker) {
-    return std::max(worker.engine.wake_at(), worker.tick_not_before);
+    return std::max(worker.wake_at, worker.tick_not_before);
 }
 
 // What a caller gets that hears nothing.
@@ -61,7 +61,9 @@ void EngineWorld::step(std::size_t index, const Event& event) {
     if (!worker.alive) {
         return;
     }
-    for (const auto& command : worker.engine.step(event, now_)) {
+    const auto commands = worker.engine.step(event, now_);
+    worker.wake_at = worker.engine.wake_at();
+    for (const auto& command : commands) {
         carry_out(index, command);
     }
     check_owners();

@@ -19,9 +19,11 @@ namespace longhold::core::testing {
 
 // One worker: an engine and what its shell would keep.
 struct Worker {
-    explicit Worker(EngineConfig config, std::uint64_t seed) : engine(std::move(config), seed) {}
+    explicit Worker(EngineConfig config, std::uint64_t seed)
+        : engine(std::move(config), seed), wake_at(engine.wake_at()) {}
 
     Engine engine;
+    Instant wake_at;      // as the engine said after its last step
     bool alive = true;    // false: killed
     bool paused = false;  // true: SIGSTOP; nothing runs, answers wait
     SessionId session;

@@ -203,7 +203,16 @@ Answer ModelStore::apply(const Request& request, const EngineConfig& config) {
                        }
                        return read;
                    },
-                   [&](const ReadTakeover& asked) -> Answer { return TakeoverRead{pages[asked.session]}; }},
+                   [&](const ReadTakeover& asked) -> Answer { return TakeoverRead{pages[asked.session]}; },
+                   [&](const GetSessions& asked) -> Answer {
+                       SessionsRead read;
+                       for (const auto& id : asked.ids) {
+                           if (const auto entry = sessions.find(id); entry != sessions.end()) {
+                               read.rows.push_back(entry->second);
+                           }
+                       }
+                       return read;
+                   }},
         request);
 }
 

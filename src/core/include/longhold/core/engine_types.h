@@ -74,6 +74,11 @@ struct GetSession {
     SessionId session;
 };
 
+// The rows that exist among these: a close look at those that are watched.
+struct GetSessions {
+    std::vector<SessionId> ids;
+};
+
 struct Claims {
     std::vector<Claim> items;
 };
@@ -119,7 +124,7 @@ struct ReadTakeover {
 };
 
 using Request = std::variant<Join, Beat, Leave, Fence, RemoveSession, ListSessions, GetSession, Claims, Releases,
-                             ListUnowned, ListOwned, ListAll, GetConnections, ReadTakeover>;
+                             ListUnowned, ListOwned, ListAll, GetConnections, ReadTakeover, GetSessions>;
 
 // ---- answers
 // ---------------------------------------------------------------------------------------------------------

@@ -4,13 +4,16 @@
 //
 // Rules 2 and 3 of the ownership protocol. An observer's clock for a counter starts at the arrival of the first answer
 // that showed it; looks are made from the moment a heartbeat is due. Stale reads are safe: the fencing CAS names the
-// counter that was seen.
+// counter that was seen. With many sessions a worker watches the next three on a ring and looks at all others once per
+// lease; a clock once begun is kept.
 #pragma once
 
+#include <longhold/core/observation.h>
 #include <longhold/core/own_session.h>
 #include <longhold/core/turn.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace longhold::core {
@@ -23,7 +26,10 @@ public:
     [[nodiscard]] Instant wake_at(const SessionId& own, const EngineConfig& config) const;
 
     void on_sessions(const SessionsRead& read, const SessionId& own, Turn& turn);
-    void on_look_failed(Turn& turn);
+    // A close look at those that are watched.
+    void on_watched(const GetSessions& asked, const SessionsRead& read, Turn& turn);
+    // `of_all`: the look was at all sessions.
+    void on_look_failed(bool of_all, Turn& turn);
     void on_fence(const Fence& fence, const Outcome<SessionRow>& outcome, const AttemptToken& absent_token, Turn& turn);
     void on_read_back(const SessionId& session, const SessionRead* read, const AttemptToken& absent_token, Turn& turn);
     void on_removed(const SessionId& session, const Outcome<SessionRow>& outcome, Turn& turn);
@@ -83,13 +89,25 @@ private:
     void take_in(const SessionRow& row, Turn& turn);
     void tick_live(Peer& peer, OwnSession& own, Turn& turn);
     void tick_final(Peer& peer, Turn& turn);
+    void forget(const SessionId& session);
+    void look(const OwnSession& own, Turn& turn);
+    void choose_watched(const OwnSession& own);
+    // When all sessions are read next, and when those that are watched.
     [[nodiscard]] Instant look_due(const SessionId& own, const EngineConfig& config) const;
+    [[nodiscard]] Instant watch_due(const EngineConfig& config) const;
+    // Whether what is known of every session was shown at `instant` or later, as far as that matters.
+    [[nodiscard]] bool shown_since(Instant instant) const;
 
     std::map<SessionId, Peer> peers_;
     std::map<SessionId, Absent> absent_;
     bool looking_ = false;
     Instant last_look_{};
     bool looked_once_ = false;
+    std::set<SessionId> watched_;  // none: everybody watches everybody
+    bool members_changed_ = false;
+    Instant list_at_{};    // when all are looked at again, while only some are watched
+    Instant listed_at_{};  // arrival of the last answer that showed all
+    bool list_failed_ = false;
 };
 
 }  // namespace longhold::core

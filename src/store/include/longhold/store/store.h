@@ -89,6 +89,8 @@ public:
     virtual Task<core::Outcome<core::SessionRow>> remove_session(core::RemoveSession verb, Instant deadline) = 0;
     virtual Task<Result<std::vector<core::SessionRow>>> list_sessions(Instant deadline) = 0;
     virtual Task<Result<std::optional<core::SessionRow>>> get_session(SessionId id, Instant deadline) = 0;
+    // The rows that exist among `ids`, in any order.
+    virtual Task<Result<std::vector<core::SessionRow>>> get_sessions(std::vector<SessionId> ids, Instant deadline) = 0;
     // Operator: asks the session to drain. Refused where the row is absent or final.
     virtual Task<core::Outcome<core::SessionRow>> request_drain(SessionId id, Instant deadline) = 0;
 
