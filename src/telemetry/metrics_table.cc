@@ -52,6 +52,8 @@ constexpr std::array table{
         "longhold_lease_slack_seconds", histogram,
         "What was left of the session's right when a heartbeat renewed it; small values come before self-fencing."},
     MetricSpec{"longhold_log_lines_dropped_total", counter, "Log lines that stderr did not take in time."},
+    MetricSpec{"longhold_mass_expiries_total", counter,
+               "Times at which so many sessions looked dead at once that fencing waited a lease."},
     MetricSpec{"longhold_message_bytes_total", counter, "Payload bytes of messages received from upstreams."},
     MetricSpec{"longhold_messages_total", counter, "Messages received from upstreams."},
     MetricSpec{"longhold_pauses_total", counter,

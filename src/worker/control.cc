@@ -329,6 +329,10 @@ void Control::tell(const core::Notice& notice) {
             metrics.counter("longhold_fences_total").add();
             parts_.log.warning(core::text(notice.news), {{"session", notice.session}});
             return;
+        case core::News::mass_expiry:
+            metrics.counter("longhold_mass_expiries_total").add();
+            parts_.log.error(core::text(notice.news));
+            return;
         case core::News::joined:
             joined_ = true;
             parts_.log.info(core::text(notice.news), {{"session", notice.session}});

@@ -57,6 +57,8 @@ std::string_view text(News news) {
             return "own write found";
         case News::at_capacity:
             return "at capacity, orphans left to others";
+        case News::mass_expiry:
+            return "many sessions look dead at once, fencing waits a lease";
     }
     std::unreachable();
 }

@@ -24,10 +24,9 @@ void Peers::tick(OwnSession& own, Turn& turn) {
         }
         if (is_final(peer.row.state)) {
             tick_final(peer, turn);
-        } else {
-            tick_live(peer, own, turn);
         }
     }
+    fence_dead(own, turn);
     for (auto& [id, absent] : absent_) {
         if (!absent.asked && turn.now >= absent.ask_at) {
             absent.asked = true;
@@ -59,8 +58,9 @@ Instant Peers::wake_at(const SessionId& own, const EngineConfig& config) const {
             continue;
         }
         if (!is_final(peer.row.state)) {
-            if (!peer.fencing && shown_since(fence_due(peer, config))) {
-                wake = std::min(wake, fence_due(peer, config));
+            if (const Instant due = std::max(fence_due(peer, config), guard_.fence_at());
+                fence_is_due(peer, due, config)) {
+                wake = std::min(wake, due);
             }
         } else if (!peer.searching && !peer.removing && (peer.takeover_known || !peer.takeover_asked)) {
             wake = std::min(wake, peer.search_at);

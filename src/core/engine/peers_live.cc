@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observing the living: looks, clocks, who is watched closely, fences (rule 2).
+// Observing the living: looks, clocks, who is watched closely (rule 2), fences (rules 2 and 7).
 #include <longhold/core/peers.h>
 
 #include <algorithm>
@@ -103,6 +103,7 @@ bool Peers::shown_since(Instant instant) const {
 }
 
 void Peers::on_sessions(const SessionsRead& read, const SessionId& own, Turn& turn) {
+    saw(turn);
     looking_ = false;
     looked_once_ = true;
     list_failed_ = false;
@@ -123,6 +124,7 @@ void Peers::on_sessions(const SessionsRead& read, const SessionId& own, Turn& tu
 }
 
 void Peers::on_watched(const GetSessions& asked, const SessionsRead& read, Turn& turn) {
+    saw(turn);
     looking_ = false;
     std::set<SessionId> gone{asked.ids.begin(), asked.ids.end()};
     for (const auto& row : read.rows) {
@@ -144,7 +146,7 @@ void Peers::on_look_failed(bool of_all, Turn& /*turn*/) {
 
 void Peers::take_in(const SessionRow& row, Turn& turn) {
     absent_.erase(row.id);
-    const auto [entry, fresh] = peers_.try_emplace(row.id, Peer{.row = row, .seen_at = turn.now});
+    const auto [entry, fresh] = peers_.try_emplace(row.id, Peer{.row = row, .seen_at = turn.now, .read_at = turn.now});
     Peer& peer = entry->second;
     members_changed_ = members_changed_ || fresh;
     if (fresh || is_final(peer.row.state)) {
@@ -156,6 +158,7 @@ void Peers::take_in(const SessionRow& row, Turn& turn) {
         members_changed_ = true;
         return;
     }
+    peer.read_at = turn.now;
     if (row.counter > peer.row.counter) {
         peer.seen_at = turn.now;
         peer.row = row;
@@ -171,15 +174,66 @@ Instant Peers::fence_due(const Peer& peer, const EngineConfig& config) {
     return std::max(peer.seen_at + config.suspect_after(peer.row.lease), peer.fence_at);
 }
 
-void Peers::tick_live(Peer& peer, OwnSession& own, Turn& turn) {
-    if (peer.fencing || turn.now < fence_due(peer, turn.config) || !shown_since(fence_due(peer, turn.config))) {
+bool Peers::looks_dead(const Peer& peer, const EngineConfig& config) {
+    // Those that died together beat up to a heartbeat apart, and a look may come a little later.
+    const Duration whole = config.suspect_after(peer.row.lease);
+    const Duration still = std::max(whole - peer.row.heartbeat_every * 5 / 4, whole / 2);
+    return peer.read_at - peer.seen_at >= still;
+}
+
+bool Peers::fence_is_due(const Peer& peer, Instant now, const EngineConfig& config) const {
+    const Instant due = fence_due(peer, config);
+    return !peer.fencing && now >= due && shown_since(due) && looks_dead(peer, config) &&
+           now - saw_at_ < config.outage();
+}
+
+void Peers::fence_dead(OwnSession& own, Turn& turn) {
+    std::size_t sessions = own.member() ? 1 : 0;
+    std::size_t dead = 0;
+    std::vector<Peer*> due;
+    for (auto& [id, peer] : peers_) {
+        if (id == own.id() || is_final(peer.row.state)) {
+            continue;
+        }
+        ++sessions;
+        dead += looks_dead(peer, turn.config) ? 1 : 0;
+        if (fence_is_due(peer, turn.now, turn.config)) {
+            due.push_back(&peer);
+        }
+    }
+    if (dead == 0) {
+        guard_.end();
+    }
+    if (due.empty()) {
         return;
     }
-    peer.fencing = true;
-    turn.call(Fence{.session = peer.row.id,
-                    .counter_expected = peer.row.counter,
-                    .attempt = own.next_token(),
-                    .create_if_absent = false});
+    if (guard_.begins(dead, sessions, turn.now, turn.config.lease)) {
+        turn.note(News::mass_expiry);
+    }
+    // Each observer begins behind itself, so that they do not all fence the same one.
+    const auto first = std::ranges::find_if(due, [&](const Peer* peer) { return peer->row.id > own.id(); });
+    std::ranges::rotate(due, first);
+    for (Peer* peer : due) {
+        if (turn.now < guard_.fence_at()) {
+            return;
+        }
+        guard_.fenced(turn.now, turn.config.mass_fence_every);
+        peer->fencing = true;
+        turn.call(Fence{.session = peer->row.id,
+                        .counter_expected = peer->row.counter,
+                        .attempt = own.next_token(),
+                        .create_if_absent = false});
+    }
+}
+
+void Peers::saw(Turn& turn) {
+    if (turn.now - saw_at_ >= turn.config.outage()) {
+        for (auto& [id, peer] : peers_) {
+            peer.seen_at = turn.now;
+            peer.read_at = turn.now;
+        }
+    }
+    saw_at_ = turn.now;
 }
 
 void Peers::look_now() {

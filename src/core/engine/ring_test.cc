@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../testing/engine_world.h"
+#include "../testing/row_fleet.h"
 
 namespace longhold::core::testing {
 namespace {
@@ -136,36 +136,19 @@ TEST_F(Ring, Rule2WhenAllThatWatchADeadSessionDieWithItItIsFencedWithinTwoLeases
 // One real worker among session rows whose counters the test moves.
 class RingOfRows : public ::testing::Test {
 protected:
-    RingOfRows() {
-        for (int i = 0; i < 39; ++i) {
-            const SessionId id{"row" + std::to_string(i)};
-            world.store.sessions[id] =
-                SessionRow{.id = id, .lease = config.lease, .heartbeat_every = config.heartbeat_every};
-        }
-        world.run_for(500ms);
-    }
-
-    // All that are not final beat, but `still`.
-    void beat(const SessionId& still = {}) {
-        for (auto& [id, row] : world.store.sessions) {
-            if (id != world.worker(0).session && id != still && !is_final(row.state)) {
-                ++row.counter;
-            }
-        }
-    }
-
-    [[nodiscard]] std::set<SessionId> watched_by_worker() {
+    std::set<SessionId> watched_by_worker() {
         std::vector<Watchable> others;
         for (const auto& [id, row] : world.store.sessions) {
-            if (id != world.worker(0).session && !is_final(row.state)) {
+            if (id != fleet.own() && !is_final(row.state)) {
                 others.push_back({id, row.zone});
             }
         }
-        return watched({world.worker(0).session, ""}, others);
+        return watched({fleet.own(), ""}, others);
     }
 
-    EngineConfig config;
-    EngineWorld world{1};
+    RowFleet fleet{39};
+    EngineWorld& world = fleet.world;
+    const EngineConfig& config = fleet.config;
 };
 
 TEST_F(RingOfRows, Rule2AClockOnceBegunIsKeptWhenASessionEntersTheWatchedSet) {
@@ -185,7 +168,7 @@ TEST_F(RingOfRows, Rule2AClockOnceBegunIsKeptWhenASessionEntersTheWatchedSet) {
     std::optional<Instant> fenced_at;
     world.fate = [&](std::size_t, const Request& request) {
         if (std::holds_alternative<ListSessions>(request) && !listed_at) {
-            beat();
+            fleet.beat();
             listed_at = world.now();
         }
         if (const auto* fence = std::get_if<Fence>(&request); fence != nullptr && fence->session == entering) {
@@ -199,7 +182,7 @@ TEST_F(RingOfRows, Rule2AClockOnceBegunIsKeptWhenASessionEntersTheWatchedSet) {
         if (second == 3) {
             world.store.sessions.at(leaving).state = SessionState::left;
         }
-        beat(entering);
+        fleet.beat({entering});
     }
     ASSERT_TRUE(fenced_at.has_value());
     EXPECT_GE(*fenced_at - *listed_at, config.suspect_after(config.lease));

@@ -41,8 +41,9 @@ struct EngineConfig {
     std::uint32_t page_size = 100;
     double jitter = 0.2;
 
-    std::uint32_t buckets = 16;                            // as the store says
-    Duration look_every = std::chrono::milliseconds{100};  // while a heartbeat is due
+    std::uint32_t buckets = 16;                                  // as the store says
+    Duration look_every = std::chrono::milliseconds{100};        // while a heartbeat is due
+    Duration mass_fence_every = std::chrono::milliseconds{100};  // between fences while many sessions look dead
     // Orphans that better placed sessions have not claimed: each of them is given a step, once it has had the time to
     // see the orphan (a poll of the unowned index, or two looks after a fence); after the bound anyone may.
     Duration rank_step = std::chrono::milliseconds{20};
@@ -60,6 +61,9 @@ struct EngineConfig {
     [[nodiscard]] Duration seen_after_poll() const { return scale(unowned_every, 1 + jitter); }
 
     [[nodiscard]] Duration seen_after_fence() const { return 2 * look_every; }
+
+    // An observer that has read no session for so long has not observed.
+    [[nodiscard]] Duration outage() const { return lease / 2; }
 
     // One attempt of one call to the store.
     [[nodiscard]] Duration attempt_timeout() const { return lease / 6; }
@@ -247,6 +251,7 @@ enum class News : std::uint8_t {
     unknown_outcome,
     own_write_found,
     at_capacity,
+    mass_expiry,
 };
 [[nodiscard]] std::string_view text(News news);
 

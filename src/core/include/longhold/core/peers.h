@@ -8,6 +8,7 @@
 // lease; a clock once begun is kept.
 #pragma once
 
+#include <longhold/core/mass_expiry.h>
 #include <longhold/core/observation.h>
 #include <longhold/core/own_session.h>
 #include <longhold/core/turn.h>
@@ -65,6 +66,7 @@ private:
     struct Peer {
         SessionRow row;
         Instant seen_at;  // arrival of the first answer that showed this counter
+        Instant read_at;  // arrival of the last answer that showed it
         bool fencing = false;
         Instant fence_at{};  // not before; after a fence that came to nothing
         // For a final one:
@@ -87,7 +89,12 @@ private:
 
     [[nodiscard]] static Instant fence_due(const Peer& peer, const EngineConfig& config);
     void take_in(const SessionRow& row, Turn& turn);
-    void tick_live(Peer& peer, OwnSession& own, Turn& turn);
+    // Whether the counter was seen to stand still for so long that its session is, or is about to be, due to be fenced.
+    [[nodiscard]] static bool looks_dead(const Peer& peer, const EngineConfig& config);
+    [[nodiscard]] bool fence_is_due(const Peer& peer, Instant now, const EngineConfig& config) const;
+    void fence_dead(OwnSession& own, Turn& turn);
+    // A look was answered; after an outage all clocks start anew.
+    void saw(Turn& turn);
     void tick_final(Peer& peer, Turn& turn);
     void forget(const SessionId& session);
     void look(const OwnSession& own, Turn& turn);
@@ -108,6 +115,8 @@ private:
     Instant list_at_{};    // when all are looked at again, while only some are watched
     Instant listed_at_{};  // arrival of the last answer that showed all
     bool list_failed_ = false;
+    Instant saw_at_{};  // arrival of the last look's answer
+    MassExpiry guard_;
 };
 
 }  // namespace longhold::core
