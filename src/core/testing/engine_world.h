@@ -5,6 +5,7 @@
 #pragma once
 
 #include <longhold/core/engine.h>
+#include <longhold/sim/model_store.h>
 
 #include <functional>
 #include <map>
@@ -12,8 +13,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "model_store.h"
 
 namespace longhold::core::testing {
 
@@ -64,7 +63,7 @@ public:
 
     std::size_t add_worker(EngineConfig config);
 
-    ModelStore store;
+    sim::ModelStore store;
     // Asked for each request; pass when unset.
     std::function<Fate(std::size_t worker, const Request&)> fate;
     // No request reaches the store while set.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model_store.h"
-
 #include <longhold/base/overloaded.h>
+#include <longhold/sim/model_store.h>
 
 #include <algorithm>
 
-namespace longhold::core::testing {
+namespace longhold::sim {
+
+using namespace core;
+
 namespace {
 
 // The rows of `all` after `after` that `wanted` lets through, one page of them.
@@ -146,6 +148,28 @@ Outcome<ConnectionRow> ModelStore::release(const Release& verb) {
     return Outcome<ConnectionRow>::done(row);
 }
 
+RowsRead ModelStore::read_index(const Request& request, const Connections& rows, std::uint32_t limit) {
+    if (const auto* owned = std::get_if<ListOwned>(&request)) {
+        return page(rows, owned->after, limit, [&](const ConnectionRow& row) { return row.owner.is(owned->session); });
+    }
+    const auto& unowned = std::get<ListUnowned>(request);
+    return page(rows, unowned.after, limit, [&](const ConnectionRow& row) {
+        return row.desired == DesiredState::started && !row.owner.is_session() &&
+               std::ranges::find(unowned.buckets, bucket_of(row.id, 16)) != unowned.buckets.end();
+    });
+}
+
+void ModelStore::write_page(const SessionId& session, const std::vector<CursorEntry>& entries) {
+    ++writes;
+    if (!sessions.contains(session)) {
+        return;
+    }
+    auto& page = pages[session];
+    for (const auto& entry : entries) {
+        page.insert_or_assign(entry.id, entry.cursor);
+    }
+}
+
 Answer ModelStore::apply(const Request& request, const EngineConfig& config) {
     const auto limit = config.page_size;
     return std::visit(
@@ -181,16 +205,8 @@ Answer ModelStore::apply(const Request& request, const EngineConfig& config) {
                        const auto entry = sessions.find(asked.session);
                        return SessionRead{entry == sessions.end() ? std::nullopt : std::optional{entry->second}};
                    },
-                   [&](const ListUnowned& asked) -> Answer {
-                       return page(connections, asked.after, limit, [&](const ConnectionRow& row) {
-                           return row.desired == DesiredState::started && !row.owner.is_session() &&
-                                  std::ranges::find(asked.buckets, bucket_of(row.id, 16)) != asked.buckets.end();
-                       });
-                   },
-                   [&](const ListOwned& asked) -> Answer {
-                       return page(connections, asked.after, limit,
-                                   [&](const ConnectionRow& row) { return row.owner.is(asked.session); });
-                   },
+                   [&](const ListUnowned&) -> Answer { return read_index(request, connections, limit); },
+                   [&](const ListOwned&) -> Answer { return read_index(request, connections, limit); },
                    [&](const ListAll& asked) -> Answer {
                        return page(connections, asked.after, limit, [](const ConnectionRow&) { return true; });
                    },
@@ -216,4 +232,4 @@ Answer ModelStore::apply(const Request& request, const EngineConfig& config) {
         request);
 }
 
-}  // namespace longhold::core::testing
+}  // namespace longhold::sim
