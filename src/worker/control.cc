@@ -97,8 +97,9 @@ void Control::carry_out(core::Command command) {
             [&](const core::ExtendRight& what) { extend_right(what); },
             [&](const core::DropSession& what) {
                 drop_rights(what.session);
-                if (!std::exchange(joined_, false) && ending_) {
-                    given_up_unjoined_ = true;  // nothing is lost: once it is FENCED a late Join is refused
+                lost_ = what.reason;
+                if (!std::exchange(joined_, false)) {
+                    given_up_unjoined_ = ending_;  // nothing is lost: once it is FENCED a late Join is refused
                     parts_.log.info("a session that was not joined yet is given up", {{"session", what.session}});
                     return;
                 }
@@ -106,7 +107,6 @@ void Control::carry_out(core::Command command) {
                     .add();
                 parts_.log.error("session lost, its sockets are reset",
                                  {{"session", what.session}, {"reason", core::text(what.reason)}});
-                lost_ = what.reason;
                 had_last_ = had_;
                 placed_.clear();
                 placed_count_.assign(loops_.size(), 0);

@@ -72,6 +72,31 @@ protected:
     std::unique_ptr<EngineWorld> world;
 };
 
+TEST_F(EngineFaults, Rule3AJoinIsNotRepeatedUnderAnIdWhoseRowMayHaveBeenRemoved) {
+    start(2, 4);
+    // Joins of the third one happen, and it never hears so: the others fence them, and remove their rows.
+    std::map<SessionId, Instant> joined;
+    std::set<SessionId> removed;
+    world->fate = [&](std::size_t index, const Request& request) {
+        if (const auto* join = std::get_if<Join>(&request)) {
+            const Instant first = joined.try_emplace(join->row.id, world->now()).first->second;
+            EXPECT_LT(world->now(), first + EngineConfig{}.lease) << join->row.id.text();
+            EXPECT_FALSE(removed.contains(join->row.id)) << join->row.id.text();
+        } else if (const auto* remove = std::get_if<RemoveSession>(&request)) {
+            removed.insert(remove->session);
+        }
+        return index == 2 ? Fate::lose_answer : Fate::pass;
+    };
+    world->add_worker({});
+    ASSERT_TRUE(run_until([&] { return !removed.empty(); }, 40s));
+    EXPECT_GT(joined.size(), 0U);
+    world->run_for(20s);
+    world->fate = nullptr;
+    EXPECT_TRUE(run_until([&] { return world->worker(2).engine.session().member(); }, 10s));
+    EXPECT_TRUE(world->all_held_once());
+    EXPECT_EQ(world->owners_max(), 1U);
+}
+
 TEST_F(EngineFaults, AFenceThatFailsAtOnceIsRetriedWithPauses) {
     start(2, 10);
     world->kill(1);

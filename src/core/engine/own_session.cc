@@ -31,6 +31,7 @@ void OwnSession::start(SessionId fresh, Turn& turn) {
         return;
     }
     status_ = Status::joining;
+    joining_since_ = turn.now;
     send_join(turn);
 }
 
@@ -101,7 +102,14 @@ void OwnSession::tick(std::uint32_t load, Turn& turn) {
     }
     switch (status_) {
         case Status::joining:
-            send_join(turn);
+            // A Join that has happened without our knowing may have been fenced meanwhile, and its row removed two
+            // leases later: one more Join would make the row of a final session again, for peers that still know it
+            // as dead. A fresh id is nobody's.
+            if (turn.now >= joining_since_ + turn.config.right_duration()) {
+                lose(LossReason::expired, true, turn);
+            } else {
+                send_join(turn);
+            }
             return;
         case Status::member:
             send_beat(load, turn);

@@ -73,6 +73,7 @@ private:
     std::map<AttemptToken, Instant>
         sent_;  // tokens of Join and Beat that may be in the row, with the time before their send
     Instant deadline_{};
+    Instant joining_since_{};
     Instant next_at_{};  // when the next heartbeat or retry is due
     std::uint64_t token_number_ = 0;
     std::uint32_t load_ = 0;
