@@ -99,9 +99,15 @@ void Checker::check_session(Nanos now, const SessionId& id) {
         if (gone != states_.end() && !core::is_final(gone->second)) {
             violate(now, Invariant::session_state, "the row of " + id.text() + " was removed before it was final");
         }
+        if (gone != states_.end()) {
+            states_.erase(gone);
+            removed_.insert(id);
+        }
         return;
     }
     const auto [before, fresh] = states_.try_emplace(id, entry->second.state);
+    // A Join that lands late makes a row that nobody acts under: it is fenced like that of a dead session.
+    sometimes(fresh && removed_.contains(id), "a late Join made the row of a removed session again");
     const core::SessionState state = entry->second.state;
     const bool final_changed = core::is_final(before->second) && state != before->second;
     if (!fresh && (final_changed || progress(state) < progress(before->second))) {
@@ -110,6 +116,12 @@ void Checker::check_session(Nanos now, const SessionId& id) {
                     std::string{core::text(state)});
     }
     before->second = state;
+}
+
+void Checker::acts(Nanos now, const SessionId& session) {
+    if (removed_.contains(session)) {
+        violate(now, Invariant::session_state, session.text() + " acts, though its row was final and has been removed");
+    }
 }
 
 void Checker::given_away(std::uint32_t connection, Epoch epoch) {

@@ -34,6 +34,9 @@ public:
     // An operator has written a row.
     void operated(Nanos now, const ConnectionId& id) { check_row(now, id, false); }
 
+    // A session is given, or keeps, the right to act.
+    void acts(Nanos now, const SessionId& session);
+
     // A worker gives (connection, epoch) away by sending a verb; one opens it.
     void given_away(std::uint32_t connection, Epoch epoch);
     void opened(Nanos now, const core::ConnectionRow& row, const SessionId& session);
@@ -57,7 +60,8 @@ private:
 
     const ModelStore& store_;
     std::vector<Known> known_;
-    std::map<SessionId, core::SessionState> states_;
+    std::map<SessionId, core::SessionState> states_;  // of rows that there are
+    std::set<SessionId> removed_;
     std::size_t rows_before_ = 0;
     std::uint64_t owner_changes_ = 0;
     std::uint64_t claims_done_ = 0;

@@ -17,7 +17,8 @@ std::uint64_t Delivery::count(std::uint32_t connection, Nanos now) const {
     return static_cast<std::uint64_t>(now / (plan_.message_every * (1 + connection % 4)));
 }
 
-Delivery::Begun Delivery::begin(Nanos now, const core::ConnectionRow& row, const SessionId& session, bool held_before) {
+Delivery::Begun Delivery::begin(Nanos now, const core::ConnectionRow& row, const SessionId& session, bool held_before,
+                                std::uint64_t skipped) {
     const auto connection = number_of(row.id);
     auto& logs = logs_[connection];
     EpochLog log{.epoch = row.epoch, .session = session, .resume = row.cursor};
@@ -41,6 +42,7 @@ Delivery::Begun Delivery::begin(Nanos now, const core::ConnectionRow& row, const
         gaps_ += delivered ? 1 : 0;
         sometimes(delivered, "an owner died before any cursor of it was known");
     }
+    log.base += skipped;
     begun.base = log.base;
     // An epoch may be opened later than a higher one, when a claim's answer was late.
     const auto place = std::ranges::upper_bound(logs, log.epoch, {}, &EpochLog::epoch);
@@ -101,7 +103,7 @@ void Delivery::add_resume_points(const SessionId& session, std::map<ConnectionId
                                       .value = std::to_string(log.base + log.durable)};
             const auto [known, fresh] = points.try_emplace(connection_id(i), cursor);
             if (!fresh && core::further(cursor, known->second)) {
-                sometimes(true, "the sink was further than the dead session's page");
+                sometimes(true, "the sink was further than a dead session's page");
                 known->second = cursor;
             }
         }

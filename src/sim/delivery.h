@@ -24,13 +24,15 @@ public:
     // Messages that the upstream has sent until now.
     [[nodiscard]] std::uint64_t count(std::uint32_t connection, Nanos now) const;
 
-    // An epoch begins with a state record that names its resume point. Returns its base, or what is wrong.
+    // An epoch begins with a state record that names its resume point. Returns its base, or what is wrong. `skipped`:
+    // messages that a planted breach leaves out.
     struct Begun {
         std::uint64_t base = 0;
         std::string wrong;
     };
 
-    Begun begin(Nanos now, const core::ConnectionRow& row, const SessionId& session, bool held_before);
+    Begun begin(Nanos now, const core::ConnectionRow& row, const SessionId& session, bool held_before,
+                std::uint64_t skipped);
 
     // Records arrive. Returns whether the sink takes them.
     bool land(std::uint32_t connection, Epoch epoch, std::uint64_t first, std::uint64_t last);

@@ -24,7 +24,8 @@ struct Fate {
 
 class Network {
 public:
-    Network(const Plan& plan, FaultCounts& counts) : plan_(plan), counts_(counts), random_(plan.seed ^ 0x6e6574ULL) {}
+    Network(const Plan& plan, FaultCounts& counts)
+        : plan_(plan), counts_(counts), random_(Random{plan.seed ^ 0x6e6574ULL}.next()) {}
 
     void begin(const Fault& fault) { on_.push_back(&fault); }
 

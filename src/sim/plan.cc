@@ -205,7 +205,8 @@ std::string_view text(FaultKind kind) {
 }
 
 Plan draw_plan(Scenario scenario, std::uint64_t seed, std::uint32_t minutes) {
-    Draw draw{seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(scenario)};
+    // Through one draw, so that neighbouring seeds have nothing in common.
+    Draw draw{Random{seed ^ static_cast<std::uint64_t>(scenario) << 56U}.next()};
     Plan plan{.scenario = scenario, .seed = seed, .run_for = static_cast<Nanos>(minutes) * 60 * second};
     plan.workers = static_cast<std::uint32_t>(draw.between(3, 10));
     plan.connections = static_cast<std::uint32_t>(draw.between(20, 200));

@@ -127,13 +127,20 @@ void World::end_faults() {
 // A worker that serves and runs, or none.
 Process* World::target(const Fault& fault) {
     std::vector<Process*> all;
+    std::vector<Process*> draining;  // who gives its connections away is hit more often
     for (const auto number : live_) {
         Process* const process = processes_[number].get();
         const bool drains = process->stage != Stage::serving;
         const bool may_drain = fault.kind == FaultKind::crash || fault.kind == FaultKind::pause;
         if (!process->paused && !process->ended && (!drains || may_drain)) {
             all.push_back(process);
+            if (drains) {
+                draining.push_back(process);
+            }
         }
+    }
+    if (!draining.empty() && fault.target % 2 == 0) {
+        return draining[fault.target / 2 % draining.size()];
     }
     // One always goes on.
     return all.size() < 2 ? nullptr : all[fault.target % all.size()];

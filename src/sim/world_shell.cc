@@ -138,6 +138,7 @@ void World::note_given(Process& process, const core::Request& request) {
     if (const auto* releases = std::get_if<core::Releases>(&request)) {
         for (const auto& item : releases->items) {
             if (item.session != process.engine.session().id()) {
+                sometimes(true, "what a dead session held and nobody wants was freed");
                 continue;
             }
             const auto connection = number_of(item.connection);
@@ -219,6 +220,9 @@ void World::extend_right(Process& process, const core::ExtendRight& command) {
         }
         sometimes(former_live, "a restarted process joined before its former session was fenced");
     }
+    if (!plan_.beyond_drift) {
+        checker_.acts(now_, command.session);
+    }
     process.revoked = false;
     process.right_until = command.deadline;
     if (plant_ == Plant::right_too_long) {
@@ -234,7 +238,8 @@ void World::open(Process& process, const core::OpenConnection& command) {
         return;
     }
     drop_socket(process, connection);
-    auto begun = delivery_.begin(now_, row, process.session, command.held_before);
+    const bool too_far = plant_ == Plant::resumes_too_far && row.cursor;
+    auto begun = delivery_.begin(now_, row, process.session, command.held_before, too_far ? 1 : 0);
     if (!begun.wrong.empty()) {
         checker_.violate(now_, Invariant::nothing_lost, std::move(begun.wrong));
     }
@@ -247,6 +252,7 @@ void World::open(Process& process, const core::OpenConnection& command) {
     auto& holders = holders_[connection];
     holders.push_back(process.number);
     if (holders.size() == 2) {
+        sometimes(true, "two workers held one connection, one of them without a right");
         contested_.push_back(connection);
     }
     ++rollout_.moves[connection];

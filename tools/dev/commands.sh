@@ -49,7 +49,7 @@ command_build() {
     done
     for preset in "${presets[@]}"; do
         if [[ $preset == release ]]; then
-            build_preset release bin/longhold || true  # who wants the program need not wait for its tests
+            build_preset release bin/longhold bin/longhold-sim || true  # who wants the programs need not wait for their tests
         else
             build_preset "$preset" || true
         fi

@@ -44,6 +44,8 @@ enum class Plant : std::uint8_t {
     right_too_long,    // a worker believes that its right lasts a lease longer
     message_dropped,   // the sink acks a batch that it did not write
     cursor_ahead,      // a cursor page runs ahead of the acks
+    resumes_too_far,   // a new owner asks the upstream for messages from further on than its cursor says
+    cursor_back,       // a release takes the cursor off the row
     epoch_back,        // a claim's write lowers the epoch
     opens_given_away,  // a worker opens again what it has just closed and released
     session_revived,   // a FENCED row becomes ACTIVE
