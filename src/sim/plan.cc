@@ -60,18 +60,17 @@ constexpr std::array<FaultKind, 4> operator_faults{FaultKind::operator_start, Fa
 constexpr std::array<FaultKind, 3> worker_faults{FaultKind::crash, FaultKind::slow_sink, FaultKind::stuck_loop};
 
 FaultKind draw_kind(Draw& draw, const Plan& plan) {
-    const auto any = [&](std::span<const FaultKind> all) { return draw.of(all); };
     switch (plan.scenario) {
         case Scenario::crash:
             return FaultKind::crash;
         case Scenario::clocks:
-            return plan.beyond_drift && draw.chance(0.4) ? FaultKind::drift_beyond : any(clock_faults);
+            return plan.beyond_drift && draw.chance(0.4) ? FaultKind::drift_beyond : draw.of(clock_faults);
         case Scenario::store:
-            return draw.chance(0.85) ? any(store_faults) : FaultKind::crash;
+            return draw.chance(0.85) ? draw.of(store_faults) : FaultKind::crash;
         case Scenario::deploy:
-            return any(fleet_faults);
+            return draw.of(fleet_faults);
         case Scenario::operators:
-            return draw.chance(0.8) ? any(operator_faults) : FaultKind::crash;
+            return draw.chance(0.8) ? draw.of(operator_faults) : FaultKind::crash;
         case Scenario::mixed:
             break;
     }
@@ -80,15 +79,30 @@ FaultKind draw_kind(Draw& draw, const Plan& plan) {
     }
     const std::int64_t which = draw.between(0, 99);
     if (which < 32) {
-        return any(store_faults);
+        return draw.of(store_faults);
     }
     if (which < 54) {
-        return any(clock_faults);
+        return draw.of(clock_faults);
     }
     if (which < 68) {
-        return any(fleet_faults);
+        return draw.of(fleet_faults);
     }
-    return which < 84 ? any(operator_faults) : any(worker_faults);
+    return which < 84 ? draw.of(operator_faults) : draw.of(worker_faults);
+}
+
+void draw_config(Draw& draw, Plan& plan) {
+    auto& config = plan.config;
+    constexpr std::array leases{3s, 6s, 6s, 10s};
+    config.lease = plan.quiet ? (draw.chance(0.5) ? 3s : 4s) : draw.of(leases);
+    config.heartbeat_every = config.lease / 3;
+    config.drift_max = static_cast<double>(draw.between(10, 500)) / 10'000;
+    config.page_size = draw.chance(0.2) ? 10 : 100;
+    config.sweep_every = draw.chance(0.3) ? 10s : 30s;
+    config.version = "1.0";
+    // Room for all in two workers.
+    config.capacity = draw.chance(0.3) ? plan.connections * 6 / 10 + 1 : 10'000;
+    // A heartbeat and its retry shall fit before the deadline, also with the worst clock.
+    config.stop_margin = std::min<Duration>(100ms, config.lease / 20);
 }
 
 void draw_strength(Draw& draw, const Plan& plan, Fault& fault) {
@@ -168,21 +182,6 @@ void draw_faults(Draw& draw, Plan& plan) {
     }
     std::ranges::sort(plan.faults, {},
                       [](const Fault& fault) { return std::tuple{fault.at, fault.kind, fault.target}; });
-}
-
-void draw_config(Draw& draw, Plan& plan) {
-    auto& config = plan.config;
-    constexpr std::array leases{3s, 6s, 6s, 10s};
-    config.lease = plan.quiet ? (draw.chance(0.5) ? 3s : 4s) : draw.of(leases);
-    config.heartbeat_every = config.lease / 3;
-    config.drift_max = static_cast<double>(draw.between(10, 500)) / 10'000;
-    config.page_size = draw.chance(0.2) ? 10 : 100;
-    config.sweep_every = draw.chance(0.3) ? 10s : 30s;
-    config.version = "1.0";
-    // Room for all in two workers.
-    config.capacity = draw.chance(0.3) ? plan.connections * 6 / 10 + 1 : 10'000;
-    // A heartbeat and its retry shall fit before the deadline, also with the worst clock.
-    config.stop_margin = std::min<Duration>(100ms, config.lease / 20);
 }
 
 }  // namespace

@@ -108,40 +108,22 @@ void World::handle(const Item& item) {
 void World::handle_for_process(Process& process, const Item& item) {
     if (process.paused && process.alive()) {
         process.waiting.push_back(item);
+    } else if (item.due == Due::answer_arrives || item.due == Due::call_times_out) {
+        answer(process, item);
+    } else if (item.due == Due::batch_acked) {
+        batch_acked(process, item.a);
+    } else if (item.due == Due::batch_lands) {
+        batch_lands(item.a);
+    } else if (!process.alive()) {
         return;
-    }
-    switch (item.due) {
-        case Due::answer_arrives:
-        case Due::call_times_out:
-            answer(process, item);
-            return;
-        case Due::batch_acked:
-            batch_acked(process, item.a);
-            return;
-        case Due::batch_lands:
-            batch_lands(item.a);
-            return;
-        default:
-            break;
-    }
-    if (!process.alive()) {
-        return;
-    }
-    switch (item.due) {
-        case Due::wake:
-            wake(process, item);
-            return;
-        case Due::deliver:
-            deliver(process);
-            return;
-        case Due::close_looks:
-            look_at_close(process, static_cast<std::uint32_t>(item.b >> 40U), item.b & ((1ULL << 40U) - 1));
-            return;
-        case Due::checkpoint:
-            checkpoint(process);
-            return;
-        default:
-            return;
+    } else if (item.due == Due::wake) {
+        wake(process, item);
+    } else if (item.due == Due::deliver) {
+        deliver(process);
+    } else if (item.due == Due::checkpoint) {
+        checkpoint(process);
+    } else {
+        look_at_close(process, static_cast<std::uint32_t>(item.b >> 40U), item.b & ((1ULL << 40U) - 1));
     }
 }
 

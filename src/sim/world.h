@@ -125,6 +125,7 @@ private:
 
     // ---- world_faults.cc
     void begin_fault(std::uint32_t index);
+    void hit(const Fault& fault);
     void end_fault(std::uint32_t index);
     void end_faults();
     void crash(Process& process, Nanos restart_after);

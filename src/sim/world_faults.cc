@@ -56,8 +56,25 @@ void World::begin_fault(std::uint32_t index) {
             operate(fault);
             return;
         default:
-            break;
+            hit(fault);
+            return;
     }
+}
+
+void World::end_fault(std::uint32_t index) {
+    const Fault& fault = plan_.faults[index];
+    if (faults_over_) {
+        return;
+    }
+    if (fault.kind == FaultKind::slow_sink) {
+        slow_sink_ = --slow_sinks_ == 0 ? 0 : slow_sink_;
+    } else {
+        network_.end(fault);
+    }
+}
+
+// What happens to one process.
+void World::hit(const Fault& fault) {
     Process* const process = target(fault);
     if (process == nullptr) {
         return;
@@ -91,18 +108,6 @@ void World::begin_fault(std::uint32_t index) {
         }
         default:
             return;
-    }
-}
-
-void World::end_fault(std::uint32_t index) {
-    const Fault& fault = plan_.faults[index];
-    if (faults_over_) {
-        return;
-    }
-    if (fault.kind == FaultKind::slow_sink) {
-        slow_sink_ = --slow_sinks_ == 0 ? 0 : slow_sink_;
-    } else {
-        network_.end(fault);
     }
 }
 
