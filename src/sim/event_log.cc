@@ -174,6 +174,14 @@ void put(Out& out, const core::GetSession& read) {
 }
 
 template <class Out>
+void put(Out& out, const core::GetSessions& read) {
+    out.word("get_sessions");
+    for (const auto& session : read.ids) {
+        out.field("session", session.text());
+    }
+}
+
+template <class Out>
 void put(Out& out, const core::ListUnowned& read) {
     out.word("list_unowned");
     for (const auto bucket : read.buckets) {
@@ -307,6 +315,28 @@ template <class Out>
 void put(Out& out, const core::UpdateConnection& command) {
     out.word("update");
     put(out, command.row);
+}
+
+template <class Out>
+void put(Out& out, const core::Hint& hint) {
+    out.field("kind", core::text(hint.kind));
+    out.field("about", hint.session.text());
+    for (const auto& connection : hint.connections) {
+        out.field("connection", connection.text());
+    }
+}
+
+template <class Out>
+void put(Out& out, const core::TellPeer& command) {
+    out.word("tell");
+    out.field("peer", command.peer.text());
+    put(out, command.hint);
+}
+
+template <class Out>
+void put(Out& out, const core::Hinted& event) {
+    out.word("hinted");
+    put(out, event.hint);
 }
 
 template <class Out>

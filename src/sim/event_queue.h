@@ -20,6 +20,7 @@ enum class Due : std::uint8_t {
     batch_acked,     // a: batch
     close_looks,     // a: process, b: connection and epoch
     checkpoint,      // a: process
+    hint_arrives,    // a: process, b: number of the hint
     fault_begins,    // a: index in the plan
     fault_ends,      // a: index in the plan
     start_process,   // a: slot

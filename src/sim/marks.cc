@@ -10,12 +10,14 @@ namespace longhold::sim {
 namespace {
 
 // Every mark that the simulation, or what it runs, can reach. One that no seed reaches is a hole in the proof.
-constexpr std::array<std::string_view, 42> all_marks{
+constexpr std::array<std::string_view, 44> all_marks{
     "a claim was answered after its session had ended",
     "a claim was lost to another worker",
     "a dead process's write landed after its death",
     "a delivered connection's owner drained with records not acked",
     "a process crashed in the middle of a deploy",
+    "a hint arrived",
+    "a hint was not true",
     "a fence found that the heartbeat had come after all",
     "a heartbeat landed after its caller had given it up",
     "a late Join made the row of a removed session again",

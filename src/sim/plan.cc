@@ -209,6 +209,7 @@ Plan draw_plan(Scenario scenario, std::uint64_t seed, std::uint32_t minutes) {
     Plan plan{.scenario = scenario, .seed = seed, .run_for = static_cast<Nanos>(minutes) * 60 * second};
     plan.workers = static_cast<std::uint32_t>(draw.between(3, 10));
     plan.connections = static_cast<std::uint32_t>(draw.between(20, 200));
+    plan.hints = (seed & 3U) != 0;  // three runs of four
     plan.quiet = scenario == Scenario::crash;
     plan.beyond_drift = (scenario == Scenario::mixed || scenario == Scenario::clocks) && draw.chance(0.12);
     constexpr std::array sinks{SinkKind::local, SinkKind::remote, SinkKind::comparing};

@@ -100,6 +100,7 @@ void World::handle(const Item& item) {
         case Due::deliver:
         case Due::close_looks:
         case Due::checkpoint:
+        case Due::hint_arrives:
             handle_for_process(*processes_[item.a], item);
             return;
     }
@@ -122,6 +123,8 @@ void World::handle_for_process(Process& process, const Item& item) {
         deliver(process);
     } else if (item.due == Due::checkpoint) {
         checkpoint(process);
+    } else if (item.due == Due::hint_arrives) {
+        hinted(process, item.b);
     } else {
         look_at_close(process, static_cast<std::uint32_t>(item.b >> 40U), item.b & ((1ULL << 40U) - 1));
     }

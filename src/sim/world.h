@@ -104,6 +104,8 @@ private:
     void drop_socket(Process& process, std::uint32_t connection);
     void drop_all_sockets(Process& process);
     void answer(Process& process, const Item& item);
+    void tell(Process& process, core::TellPeer command);
+    void hinted(Process& process, std::uint64_t number);
 
     // ---- world_store.cc: calls, pages, the store
     void dispatch(std::uint32_t letter, const Fate& fate);
@@ -174,6 +176,7 @@ private:
     std::vector<std::vector<std::uint32_t>> holders_;  // by connection: processes with an open socket
     std::vector<std::uint32_t> contested_;             // connections with more than one
 
+    std::vector<core::TellPeer> hints_;  // all that ever were
     std::vector<Letter> letters_;
     std::vector<std::uint32_t> letters_free_;
     std::vector<PageWrite> pages_;

@@ -28,6 +28,7 @@ void World::start_process(std::uint32_t slot) {
     const bool restarted = place.process != no_number && !processes_[place.process]->alive();
     config.worker = restarted ? processes_[place.process]->engine.config().worker : WorkerId{numbered('w', number, 3)};
     config.generation = rollout_.generation;
+    config.address = plan_.hints ? "peer" : "";
     config.version = "1." + std::to_string(rollout_.generation);
     auto process = std::make_unique<Process>(number, slot, std::move(config), random_.next());
     // A machine that is off from the first: by the rate within drift_max, and by hours of wall clock.

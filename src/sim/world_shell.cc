@@ -73,7 +73,7 @@ void World::carry_out(Process& process, core::Command& command) {
                            drop_socket(process, connection);
                        }
                    },
-                   [](const core::UpdateConnection&) {},
+                   [](const core::UpdateConnection&) {}, [&](core::TellPeer& what) { tell(process, std::move(what)); },
                    [&](const core::DrainAsked&) {
                        // As the real one: after the step.
                        if (process.stage == Stage::serving) {
@@ -93,6 +93,37 @@ void World::carry_out(Process& process, core::Command& command) {
                        }
                    }},
         command);
+}
+
+// Hints go over the same bad network as calls, and now and then one is made up: nothing may depend on them.
+void World::tell(Process& process, core::TellPeer command) {
+    const Fate fate = network_.fate(process.slot);
+    if (random_.below(20) == 0) {
+        command.hint.kind = static_cast<core::HintKind>(random_.below(4));
+        command.hint.connections.push_back(connection_id(static_cast<std::uint32_t>(random_.below(plan_.connections))));
+        marks_.reached("a hint was not true");
+    }
+    if (fate.call_lost) {
+        return;
+    }
+    for (const auto number : live_) {
+        if (processes_[number]->engine.session().id() == command.peer) {
+            queue_.push(now_ + fate.there, Due::hint_arrives, number, hints_.size());
+            if (fate.again) {
+                queue_.push(now_ + fate.there + fate.again_after, Due::hint_arrives, number, hints_.size());
+            }
+        }
+    }
+    hints_.push_back(std::move(command));
+}
+
+void World::hinted(Process& process, std::uint64_t number) {
+    const core::TellPeer& told = hints_[number];
+    if (process.engine.session().id() != told.peer) {
+        return;  // of a former session
+    }
+    marks_.reached("a hint arrived");
+    step(process, core::Hinted{told.hint});
 }
 
 void World::plan_wake(Process& process) {

@@ -80,6 +80,7 @@ struct Plan {
     Nanos run_for = 0;
     bool beyond_drift = false;  // clocks are worse than promised: only the refusal of epochs is checked
     bool quiet = false;         // one crash at a time and nothing else: G5 is checked
+    bool hints = true;          // workers reach each other
     SinkKind sink = SinkKind::local;
     Nanos hop = millisecond;  // one way between a worker and the store, at least
     Nanos checkpoint_every = 5 * second;
