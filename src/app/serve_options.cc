@@ -67,12 +67,12 @@ worker::WorkerOptions worker_options(const config::Settings& settings, const std
 }
 
 std::vector<lifecycle::StopStepSpec> stop_step_specs(const config::Settings& settings, bool announced) {
-    const Duration seen = announced ? settings.lease.heartbeat_every + 200ms : Duration::zero();
     const auto& drain = settings.drain;
-    return {{.name = "balancer_wait", .budget = std::max(drain.balancer_wait, seen), .is_wait = true},
-            {.name = "handover", .budget = drain.handover, .needs_session = true},
-            {.name = "flush", .budget = drain.flush},
-            {.name = "close", .budget = drain.close}};
+    return {
+        {.name = "balancer_wait", .budget = announced ? settings.drain_wait() : drain.balancer_wait, .is_wait = true},
+        {.name = "handover", .budget = drain.handover, .needs_session = true},
+        {.name = "flush", .budget = drain.flush},
+        {.name = "close", .budget = drain.close}};
 }
 
 std::expected<void, std::string> check_grace(const config::Settings& settings) {

@@ -165,6 +165,14 @@ Task<ExitCode> import_rows(store::Store& store, Context& context, const Argument
         co_return print_store_error(context, listed.error(), "listing connections");
     }
     const Difference difference = difference_of(documents, rows, arguments.has("prune"));
+    if (documents.empty() && !difference.deleted.empty() && !arguments.has("prune-all")) {
+        print_problem(context.console,
+                      {.what = "the file names no connection at all, and --prune would delete all " +
+                               std::to_string(difference.deleted.size()),
+                       .where = "import",
+                       .remedy = "see whether what made the file failed; add --prune-all if it is meant so"});
+        co_return ExitCode::usage;
+    }
     const bool dry = arguments.has("dry-run");
     const bool json = output_format(arguments) != OutputFormat::table;
     if (!json) {
@@ -250,6 +258,7 @@ Command import_command() {
     auto options = store_options();
     options.push_back({.name = "dry-run", .help = "print the difference and change nothing"});
     options.push_back({.name = "prune", .help = "delete connections that the file does not have"});
+    options.push_back({.name = "prune-all", .help = "with --prune: also when the file is empty"});
     options.push_back(
         {.name = "yes", .help = "do not ask before deleting; needed to --prune where standard input is no terminal"});
     options.push_back(output_option());

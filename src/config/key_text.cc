@@ -111,6 +111,11 @@ struct FromText {
     }
 
     Node operator()(const Strings*) const {
+        if (text.starts_with('[')) {
+            if (auto list = parse_json(text, "")) {
+                return std::move(*list);
+            }
+        }
         std::vector<Node> items;
         std::string_view rest = text;
         while (!rest.empty()) {

@@ -27,6 +27,8 @@ Lookup lookup_in(const ResolvedProfile& resolved, std::string_view connection_id
     };
 }
 
+constexpr Duration ping_every_min = std::chrono::milliseconds{100};
+
 void check_resume(const Profile& profile, const std::string& where, Problems& problems) {
     const auto& resume = profile.resume;
     if (!resume.query.empty() && !resume.message.empty()) {
@@ -79,6 +81,11 @@ Problems check_profile(const Profile& profile, const std::string& where) {
                                     format_byte_size(profile.limits.message_bytes) + ")",
                             .where = where,
                             .remedy = "lower the one or raise the other"});
+    }
+    if (profile.liveness.ping_every > Duration::zero() && profile.liveness.ping_every < ping_every_min) {
+        problems.push_back({.what = "liveness.ping_every is less than 100ms",
+                            .where = where,
+                            .remedy = "use 100ms or more, or 0 for no pings"});
     }
     for (const auto& text : profile.open.send) {
         if (TextTemplate{text}.uses("cursor") && !profile.has_sequence()) {

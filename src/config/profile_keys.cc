@@ -103,8 +103,9 @@ void add_message_keys(Rows& rows) {
 }
 
 void add_transport_keys(Rows& rows) {
-    rows.push_back({{.path = "liveness.ping_every", .summary = "Time between pings; 0: none.", .greatest = "24h"},
-                    [](Profile& profile) -> Field { return &profile.liveness.ping_every; }});
+    rows.push_back(
+        {{.path = "liveness.ping_every", .summary = "Time between pings, 100 ms or more; 0: none.", .greatest = "24h"},
+         [](Profile& profile) -> Field { return &profile.liveness.ping_every; }});
     rows.push_back({{.path = "liveness.ping_timeout",
                      .summary = "How long after a ping nothing may arrive before the connection counts as dead.",
                      .least = "1ms",
@@ -122,7 +123,7 @@ void add_transport_keys(Rows& rows) {
                      .greatest = "1h"},
                     [](Profile& profile) -> Field { return &profile.attempt_timeout; }});
     rows.push_back({{.path = "close_timeout",
-                     .summary = "How long the upstream may take to answer a close frame.",
+                     .summary = "How long the upstream may take to answer a close frame; in a drain at most 500 ms.",
                      .greatest = "1m"},
                     [](Profile& profile) -> Field { return &profile.close_timeout; }});
     rows.push_back({{.path = "tls.verify", .summary = "Whether the certificate must verify."},

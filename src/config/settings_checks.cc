@@ -2,6 +2,7 @@
 // What the values of several keys must keep together.
 #include <longhold/base/duration_text.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "settings_keys.h"
@@ -41,6 +42,7 @@ struct Checker {
     void dial() const;
     void drain() const;
     void roles() const;
+    void peers() const;
 };
 
 void Checker::lease() const {
@@ -83,18 +85,28 @@ void Checker::dial() const {
 
 void Checker::drain() const {
     const auto& drain = settings.drain;
-    if (!usable(
-            {"drain.balancer_wait", "drain.requests", "drain.handover", "drain.flush", "drain.close", "drain.grace"}) ||
-        !drain.grace || *drain.grace >= drain.sum()) {
+    const Duration within = settings.stop_within();
+    if (!usable({"drain.balancer_wait", "drain.handover", "drain.flush", "drain.close", "drain.grace",
+                 "lease.heartbeat_every"}) ||
+        !drain.grace || *drain.grace >= within) {
         return;
     }
     report("drain.grace",
-           "drain.grace is " + format_duration(*drain.grace) + ", less than the " + format_duration(drain.sum()) +
-               " that a stop may take: balancer_wait " + format_duration(drain.balancer_wait) + " + requests " +
-               format_duration(drain.requests) + " + handover " + format_duration(drain.handover) + " + flush " +
-               format_duration(drain.flush) + " + close " + format_duration(drain.close) + " + " +
-               format_duration(drain_reserve) + " in reserve",
-           "grant at least " + format_duration(drain.sum()) + " (and tell the orchestrator), or lower the budgets");
+           "drain.grace is " + format_duration(*drain.grace) + ", less than the " + format_duration(within) +
+               " that a stop may take: " + format_duration(settings.drain_wait()) +
+               " (the longer of drain.balancer_wait and lease.heartbeat_every + " + format_duration(drain_seen_after) +
+               ") + handover " + format_duration(drain.handover) + " + flush " + format_duration(drain.flush) +
+               " + close " + format_duration(drain.close) + " + " + format_duration(drain_reserve) + " in reserve",
+           "grant at least " + format_duration(within) + " (and tell the orchestrator), or lower the budgets");
+}
+
+void Checker::peers() const {
+    const auto& peer = settings.peer;
+    if (usable({"peer.keys", "peer.listen", "admin.listen"}) && !peer.keys.empty() &&
+        peer.listen == settings.admin.listen && !peer.listen.ends_with(":0")) {
+        report(written("peer.listen", "admin.listen"), "peer.listen and admin.listen are both " + peer.listen,
+               "give one of them another port");
+    }
 }
 
 void Checker::roles() const {
@@ -105,8 +117,12 @@ void Checker::roles() const {
 
 }  // namespace
 
-Duration DrainSettings::sum() const {
-    return balancer_wait + requests + handover + flush + close + drain_reserve;
+Duration Settings::drain_wait() const {
+    return std::max(drain.balancer_wait, lease.heartbeat_every + drain_seen_after);
+}
+
+Duration Settings::stop_within() const {
+    return drain_wait() + drain.handover + drain.flush + drain.close + drain_reserve;
 }
 
 void check_settings(const Settings& settings, const std::function<bool(std::string_view path)>& failed,
@@ -116,6 +132,7 @@ void check_settings(const Settings& settings, const std::function<bool(std::stri
     checker.lease();
     checker.dial();
     checker.drain();
+    checker.peers();
 }
 
 }  // namespace longhold::config

@@ -217,7 +217,8 @@ Checked check_advertise(std::string_view address) {
     if (address.empty() || (colon > 0 && whole && port > 0 && port <= 65'535 && !address.contains(' '))) {
         return {};
     }
-    return std::unexpected("\"" + std::string{address} + "\" is no HOST:PORT; write it like 10.0.0.7:8472");
+    return std::unexpected("\"" + std::string{address} +
+                           "\" is no ADDRESS:PORT with an address in numbers; write it like 10.0.0.7:8472");
 }
 
 Checked check_peer_key(std::string_view key) {

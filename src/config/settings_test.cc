@@ -86,9 +86,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "(longhold.toml:2:15): lengthen lease.duration, or lower lease.heartbeat_every, lease.stop_margin "
                   "or lease.drift_max"},
         ErrorCase{"grace_below_the_sum", "[drain]\ngrace = \"30s\"",
-                  "drain.grace is 30s, less than the 47s that a stop may take: balancer_wait 0 + requests 15s + "
-                  "handover 20s + flush 5s + close 2s + 5s in reserve (longhold.toml:2:9): grant at least 47s (and "
-                  "tell the orchestrator), or lower the budgets"},
+                  "drain.grace is 30s, less than the 34s200ms that a stop may take: 2s200ms (the longer of "
+                  "drain.balancer_wait and lease.heartbeat_every + 200ms) + handover 20s + flush 5s + close 2s + 5s in "
+                  "reserve (longhold.toml:2:9): grant at least 34s200ms (and tell the orchestrator), or lower the "
+                  "budgets"},
+        ErrorCase{"two_listeners_on_one_port",
+                  "[admin]\nlisten = \"127.0.0.1:8472\"\n[peer]\nkeys = [\"0123456789abcdef\"]",
+                  "peer.listen and admin.listen are both 127.0.0.1:8472 (longhold.toml:2:10): give one of them another "
+                  "port"},
         ErrorCase{"backoff_bounds_crossed", "[dial]\nbackoff_max = \"100ms\"",
                   "dial.backoff_min (250ms) is above dial.backoff_max (100ms) (longhold.toml:2:15): lower the one or "
                   "raise the other"},

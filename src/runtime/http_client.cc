@@ -91,6 +91,16 @@ std::unexpected<HttpError> failure(HttpErrc code, const HttpCall& call, const st
 }
 
 Task<std::expected<tcp::socket, std::string>> connect(Loop& loop, HostPort address) {
+    boost::system::error_code no_literal;
+    if (const auto literal = asio::ip::make_address(address.host, no_literal); !no_literal) {
+        // Without the resolver, whose one thread may hang on another name.
+        tcp::socket socket{loop.context()};
+        auto [failure] = co_await socket.async_connect(tcp::endpoint{literal, address.port}, as_result);
+        if (failure) {
+            co_return std::unexpected("cannot connect: " + failure.message());
+        }
+        co_return socket;
+    }
     tcp::resolver resolver{loop.context()};
     auto [resolve_error, endpoints] =
         co_await resolver.async_resolve(address.host, std::to_string(address.port), as_result);

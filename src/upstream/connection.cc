@@ -122,6 +122,10 @@ void ConnectionState::close(std::uint16_t code, std::string reason, std::optiona
         close_deadline_ = waker_.now() + close_within_;
         arm_timer();
         flush();
+    } else if (phase_ == Phase::closing && within && waker_.now() + *within < close_deadline_) {
+        close_within_ = *within;
+        close_deadline_ = waker_.now() + close_within_;
+        arm_timer();
     }
 }
 

@@ -139,6 +139,9 @@ bool HeldConnection::may_act() const {
 
 void HeldConnection::close(core::CloseReason reason, std::optional<Duration> within) {
     if (std::exchange(closing_, true)) {
+        if (socket_ && within) {
+            socket_->close(close_code_done, "", within);
+        }
         return;
     }
     close_reason_ = reason;
@@ -363,7 +366,6 @@ void HeldConnection::on_open() {
     enter(Phase::open);
     delivered_data_ = false;
     io_.metrics().all.counter("longhold_dials_total", {{"result", "open"}}).add();
-    failures_in_row_ = 0;
     std::optional<std::string_view> asked;
     if (asked_) {
         asked = *asked_;
@@ -467,7 +469,9 @@ void HeldConnection::note_end(const upstream::Ended& ended) {
 }
 
 void HeldConnection::log_end(const upstream::Ended& ended) {
-    if (!open_since_ && failures_in_row_++ % failures_per_log != 0) {
+    // The first is told, then every twentieth: also of those that open and end at once.
+    const std::uint32_t in_row = backoff_.attempts();
+    if (in_row > 1 && in_row % failures_per_log != 0) {
         return;
     }
     io_.log().warning(open_since_ ? "connection lost" : "dial failed", {{"connection", id()},
@@ -477,7 +481,7 @@ void HeldConnection::log_end(const upstream::Ended& ended) {
                                                                         {"close_code", ended.close_code},
                                                                         {"http_status", ended.http_status},
                                                                         {"retry_in", wait_},
-                                                                        {"failed_in_a_row", failures_in_row_}});
+                                                                        {"failed_in_a_row", in_row}});
 }
 
 void HeldConnection::records_returned(std::uint64_t first, std::uint64_t last, std::uint64_t bytes, bool durable) {

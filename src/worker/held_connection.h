@@ -141,7 +141,6 @@ private:
     std::optional<Instant> open_since_;
     bool delivered_data_ = false;  // on the current socket
     Duration wait_{};
-    std::uint32_t failures_in_row_ = 0;  // dials; one is logged, then every twentieth
 };
 
 }  // namespace longhold::worker

@@ -286,8 +286,19 @@ void IoLoop::note_pending() {
     pending_since_.store(since.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
+void IoLoop::paused(HeldConnection& connection) {
+    paused_.insert(&connection);
+    hurry();  // what the sink could still wait for does not come now
+}
+
 void IoLoop::resume_readers() {
-    for (auto* const held : std::exchange(paused_, {})) {
+    const auto all = std::exchange(paused_, {});
+    std::vector<HeldConnection*> order{all.begin(), all.end()};
+    // The first ones fill the intake again: who they are is a matter of luck, and never of the same ones.
+    for (std::size_t i = order.size(); i > 1; --i) {
+        std::swap(order[i - 1], order[random_.below(i)]);
+    }
+    for (auto* const held : order) {
         held->resume_reading();
     }
 }

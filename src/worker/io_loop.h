@@ -148,7 +148,7 @@ public:
     [[nodiscard]] const upstream::LoopShared& shared() const { return shared_; }
 
     // Its connection stopped reading: it is resumed when the intake has room.
-    void paused(HeldConnection& connection) { paused_.insert(&connection); }
+    void paused(HeldConnection& connection);
 
     [[nodiscard]] upstream::SequenceReader& sequences() { return sequences_; }
 

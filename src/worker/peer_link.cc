@@ -2,6 +2,7 @@
 #include <longhold/runtime/http_client.h>
 #include <longhold/worker/peer_link.h>
 
+#include <boost/asio/ip/address.hpp>
 #include <utility>
 
 #include "hint_wire.h"
@@ -18,7 +19,23 @@ constexpr std::size_t sends_max = 64;
 constexpr std::string_view path = "/peer/v1/hints";
 
 runtime::HttpLimits limits() {
-    return {.body_bytes_max = 32UL * 1024, .connections_max = 64, .handler_max = send_within};
+    return {.body_bytes_max = 32UL * 1024,
+            .connections_max = 64,
+            .transfer_max = send_within,
+            .handler_max = send_within,
+            .idle_max = send_within};
+}
+
+// "10.0.0.7:8472" or "[fd00::7]:8472".
+bool is_literal(const std::string& address) {
+    const auto colon = address.rfind(':');
+    std::string host = address.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+    }
+    boost::system::error_code failure;
+    static_cast<void>(boost::asio::ip::make_address(host, failure));
+    return colon != std::string::npos && !failure;
 }
 
 }  // namespace
@@ -82,6 +99,10 @@ runtime::HttpResponse PeerLink::answer(const runtime::HttpRequest& request) {
 
 void PeerLink::tell(const SessionId& from, core::TellPeer what) {
     if (keys_.empty() || what.address.empty()) {
+        return;
+    }
+    if (!is_literal(what.address)) {
+        count("sent", what.hint.kind, "failed");  // a name's look-up could hang, and with it the end of this process
         return;
     }
     if (sends_.live() >= sends_max) {

@@ -169,7 +169,7 @@ TEST_F(EngineFaults, ADrainUnderADeadStoreSaysThatTheSessionWasLost) {
 TEST_F(EngineFaults, ASessionLostWhileDrainingEndsWithoutRejoin) {
     start(2, 20);
     const SessionId before = world->worker(0).session;
-    world->worker(0).close_takes = 30s;
+    world->worker(0).flush_takes = 30s;
     world->drain(0);
     world->run_for(1s);
     world->store.sessions.at(before).state = SessionState::fenced;

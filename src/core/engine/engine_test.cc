@@ -363,7 +363,7 @@ TEST_F(Held, Rule6AnEpochThatIsClaimedAnewIsReleasedOnce) {
 
 TEST_F(Held, Rule6HeartbeatsGoOnWhileADrainIsSlow) {
     start(2, 4);
-    world->worker(0).close_takes = 30s;
+    world->worker(0).flush_takes = 30s;
     world->drain(0);
     world->run_for(25s);
     EXPECT_TRUE(world->worker(0).dropped.empty());

@@ -31,6 +31,10 @@ constexpr std::uint32_t at_once_min = 16;
 // The share of a drain's budget within which all are to be through; the rest is for what is slower than the others.
 constexpr double budget_share = 0.6;
 
+// How long a drain waits for an upstream's answer to the close: nothing that comes after it is taken in, and the
+// connection has no owner meanwhile.
+constexpr Duration close_answer_within = std::chrono::milliseconds{500};
+
 // What one handover takes beyond its flush: closing handshake, ack, release.
 constexpr Duration cost_of_one = std::chrono::milliseconds{400};
 
@@ -292,10 +296,16 @@ void Holdings::close_next(Turn& turn) {
     while (closing_ + releasing_.size() < at_once && !to_hand_over_.empty()) {
         const auto held = held_.find(to_hand_over_.front());
         to_hand_over_.pop_front();
-        if (held != held_.end() && !held->second.closing) {
-            handing_over_.push_back(held->first);
-            close(*held, CloseReason::drain, turn, pace_.one_within(turn.now));
+        if (held == held_.end()) {
+            continue;
         }
+        const Duration within = std::min(pace_.one_within(turn.now), close_answer_within);
+        if (held->second.closing) {
+            turn.emit(CloseConnection{held->first, held->second.epoch, CloseReason::drain, within});
+            continue;
+        }
+        handing_over_.push_back(held->first);
+        close(*held, CloseReason::drain, turn, within);
     }
 }
 

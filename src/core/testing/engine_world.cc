@@ -90,8 +90,8 @@ void EngineWorld::carry_out(std::size_t index, const Command& command) {
                        worker.resumed_from[what.row.id] = what.row.cursor;
                    },
                    [&](const CloseConnection& what) {
-                       at(std::min(worker.close_takes, what.within.value_or(worker.close_takes)), index, true,
-                          [this, index, what] {
+                       at(worker.flush_takes + std::min(worker.close_takes, what.within.value_or(worker.close_takes)),
+                          index, true, [this, index, what] {
                               auto& open = workers_[index]->open;
                               const auto entry = open.find(what.connection);
                               if (entry == open.end() || entry->second != what.epoch) {

@@ -38,7 +38,8 @@ struct Worker {
     std::vector<std::string> updated;  // connections whose spec was changed
     std::map<News, int> news;
     std::map<HintKind, int> told;
-    Duration close_takes = std::chrono::milliseconds{5};
+    Duration close_takes = std::chrono::milliseconds{5};  // the upstream's answer; at most what the order allows
+    Duration flush_takes{};
 };
 
 // What becomes of a request on its way.

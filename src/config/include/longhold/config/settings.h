@@ -111,13 +111,12 @@ struct DrainSettings {
     Duration close = 2s;
     std::optional<Duration> grace;  // what the orchestrator grants; absent: not told
 
-    // What a stop may take: the budgets and drain_reserve.
-    [[nodiscard]] Duration sum() const;
-
     friend bool operator==(const DrainSettings&, const DrainSettings&) = default;
 };
 
 inline constexpr Duration drain_reserve = 5s;
+// Others must see a drain before anything is given away: a heartbeat, and so much for its write and their look.
+inline constexpr Duration drain_seen_after = 200ms;
 
 struct LogSettings {
     std::string level = "info";   // debug, info, warning, error
@@ -156,6 +155,11 @@ struct Settings {
     DrainSettings drain;
     LogSettings log;
     ProfilesSettings profiles;
+
+    // The wait before anything is given away: for a balancer, and for other workers, at once.
+    [[nodiscard]] Duration drain_wait() const;
+    // What a stop of a worker may take: the budgets and drain_reserve.
+    [[nodiscard]] Duration stop_within() const;
 
     std::map<std::string, Origin, std::less<>> origins;  // of every key, by its path; empty unless loaded
 

@@ -158,7 +158,7 @@ public:
 
     // Starts the closing handshake, after what is queued; messages go on arriving until the peer answers. After
     // close_timeout the socket is reset. Before the connection is open it gives the attempt up. Requires a code that
-    // may be sent. `within` shortens close_timeout.
+    // may be sent. `within` shortens close_timeout, also of a close that is under way.
     void close(std::uint16_t code, std::string reason, std::optional<Duration> within = {});
     // Resets the socket now; the receiver is not called any more, but for on_ended().
     void abort();
