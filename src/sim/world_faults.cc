@@ -259,8 +259,10 @@ void World::stick_loop(Process& process, bool all) {
         if (const auto noted = process.noted.find(connection); noted != process.noted.end()) {
             closed.cursor = noted->second;
         }
-        if (const auto point = known.find(closed.connection);
-            point != known.end() && core::further(point->second, closed.cursor)) {
+        // Of this epoch only: readers drop what an earlier one wrote beyond this one's resume point.
+        if (const auto point = known.find(closed.connection); point != known.end() &&
+                                                              point->second.epoch == socket.epoch &&
+                                                              core::further(point->second, closed.cursor)) {
             closed.cursor = point->second;
         }
         stuck.connections.push_back(std::move(closed));

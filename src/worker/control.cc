@@ -21,14 +21,15 @@ constexpr Duration sink_read_within = std::chrono::seconds{1};
 // What a drain's order may wait for; without an answer a connection counts as having nothing to flush.
 constexpr Duration order_within = std::chrono::milliseconds{200};
 
-// The further of what a checkpoint and what the sink knows.
+// The further of what a checkpoint and what the sink knows of this epoch. What an earlier one wrote beyond this one's
+// resume point counts for nothing: readers drop it.
 std::optional<core::Cursor> furthest(std::optional<core::Cursor> known, const std::optional<core::TakeoverRead>& read,
-                                     const ConnectionId& connection) {
+                                     const ConnectionId& connection, Epoch epoch) {
     if (!read) {
         return known;
     }
     const auto found = read->cursors.find(connection);
-    if (found == read->cursors.end() || !core::further(found->second, known)) {
+    if (found == read->cursors.end() || found->second.epoch != epoch || !core::further(found->second, known)) {
         return known;
     }
     core::Cursor cursor = found->second;
@@ -292,7 +293,7 @@ runtime::Task<> Control::give_loop_up(std::uint32_t number, SessionId session) {
             ++place;
             continue;
         }
-        auto cursor = furthest(checkpoints_.known(place->first), read, place->first);
+        auto cursor = furthest(checkpoints_.known(place->first), read, place->first, place->second.epoch);
         event.connections.push_back(core::Closed{place->first, place->second.epoch, std::move(cursor)});
         place = placed_.erase(place);
     }
