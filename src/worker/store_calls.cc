@@ -129,6 +129,11 @@ runtime::Task<core::Answer> StoreCalls::answer_read(core::Request request, Insta
         }
         co_return core::ReadFailed{};
     }
+    auto read = co_await answer_page(std::move(request), deadline);
+    co_return read;
+}
+
+runtime::Task<core::Answer> StoreCalls::answer_page(core::Request request, Instant deadline) {
     store::Result<store::ConnectionPage> page = std::unexpected(store::Error{});
     if (auto* unowned = std::get_if<core::ListUnowned>(&request)) {
         page = co_await store_.list_unowned(std::move(unowned->buckets), unowned->after, page_size_, deadline);

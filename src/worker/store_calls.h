@@ -26,6 +26,7 @@ public:
 private:
     runtime::Task<core::Answer> answer(core::Request request, Instant deadline);
     runtime::Task<core::Answer> answer_read(core::Request request, Instant deadline);
+    runtime::Task<core::Answer> answer_page(core::Request request, Instant deadline);
 
     store::Store& store_;
     TakeoverReader& takeovers_;

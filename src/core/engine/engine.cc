@@ -229,25 +229,7 @@ void Engine::answer_read(const Request& request, const Answer& answer, Turn& tur
                                   orphans_.on_unowned(asked, rows, own_, peers_, turn);
                               }
                           },
-                          [&](const ListOwned& asked) {
-                              if (asked.session == own_.id()) {
-                                  if (own_.member()) {
-                                      holdings_.on_owned(rows, own_, orphans_, room() > 0, turn);
-                                  }
-                                  return;
-                              }
-                              std::optional<std::size_t> found;
-                              if (rows != nullptr) {
-                                  found = own_.member() && !own_.draining()
-                                              ? orphans_.on_owned_by_final(*rows, own_, peers_, turn)
-                                              : rows->rows.size();
-                              }
-                              const bool more = rows != nullptr && rows->more && !rows->rows.empty();
-                              if (more) {
-                                  turn.call(ListOwned{asked.session, rows->rows.back().id});
-                              }
-                              peers_.on_owned(asked.session, found, more, turn);
-                          },
+                          [&](const ListOwned& asked) { answer_owned(asked, rows, turn); },
                           [&](const ListAll& /*asked*/) {
                               if (own_.member()) {
                                   orphans_.on_sweep(rows, own_, peers_, turn);
@@ -259,6 +241,25 @@ void Engine::answer_read(const Request& request, const Answer& answer, Turn& tur
                           },
                           [](const auto& /*verb*/) { invariant(false, "a verb is answered by an outcome"); }},
                request);
+}
+
+void Engine::answer_owned(const ListOwned& asked, const RowsRead* read, Turn& turn) {
+    if (asked.session == own_.id()) {
+        if (own_.member()) {
+            holdings_.on_owned(read, own_, orphans_, room() > 0, turn);
+        }
+        return;
+    }
+    std::optional<std::size_t> found;
+    if (read != nullptr) {
+        found = own_.member() && !own_.draining() ? orphans_.on_owned_by_final(*read, own_, peers_, turn)
+                                                  : read->rows.size();
+    }
+    const bool more = read != nullptr && read->more && !read->rows.empty();
+    if (more) {
+        turn.call(ListOwned{asked.session, read->rows.back().id});
+    }
+    peers_.on_owned(asked.session, found, more, turn);
 }
 
 void Engine::answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn) {

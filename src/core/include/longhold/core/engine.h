@@ -60,6 +60,7 @@ private:
     [[nodiscard]] static bool of_asker(const PendingCall& call);
     void answer_session_verb(const Request& request, const SessionId& session, const Answer& answer, Turn& turn);
     void answer_read(const Request& request, const Answer& answer, Turn& turn);
+    void answer_owned(const ListOwned& asked, const RowsRead* read, Turn& turn);
     void answer_connections(const GetConnections& asked, const RowsRead* read, Turn& turn);
     void act_on_hint(ReadPurpose purpose, const RowsRead& read, Turn& turn);
     void run_parts(Turn& turn);
