@@ -28,20 +28,7 @@ class EngineFaults : public ::testing::Test {
 protected:
     void start(std::size_t workers, int connections, EngineConfig config = {}) {
         world = std::make_unique<EngineWorld>(workers, std::move(config));
-        ASSERT_TRUE(run_until(
-            [&] {
-                for (std::size_t i = 0; i < workers; ++i) {
-                    if (world->worker(i).session.empty() || world->worker(i).engine.active_peers() + 1 < workers) {
-                        return false;
-                    }
-                }
-                return true;
-            },
-            10s));
-        for (int i = 0; i < connections; ++i) {
-            world->store.put(name(i));
-        }
-        ASSERT_TRUE(run_until([&] { return world->all_held_once(); }, 10s));
+        ASSERT_TRUE(world->hold(connections));
     }
 
     bool run_until(const std::function<bool()>& until, Duration within) { return world->run_until(until, within); }

@@ -22,20 +22,7 @@ class Held : public ::testing::Test {
 protected:
     void start(std::size_t workers, int connections, EngineConfig config = {}) {
         world = std::make_unique<EngineWorld>(workers, std::move(config));
-        ASSERT_TRUE(world->run_until(
-            [&] {
-                for (std::size_t i = 0; i < workers; ++i) {
-                    if (world->worker(i).session.empty() || world->worker(i).engine.active_peers() + 1 < workers) {
-                        return false;
-                    }
-                }
-                return true;
-            },
-            10s));
-        for (int i = 0; i < connections; ++i) {
-            world->store.put(name(i));
-        }
-        ASSERT_TRUE(world->run_until([&] { return world->all_held_once(); }, 5s));
+        ASSERT_TRUE(world->hold(connections));
     }
 
     // The worker that holds `connection`.

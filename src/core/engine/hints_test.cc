@@ -22,20 +22,7 @@ protected:
         EngineConfig config;
         config.address = "127.0.0.1:1";
         world = std::make_unique<EngineWorld>(workers, config);
-        ASSERT_TRUE(world->run_until(
-            [&] {
-                for (std::size_t i = 0; i < workers; ++i) {
-                    if (world->worker(i).session.empty() || world->worker(i).engine.active_peers() + 1 < workers) {
-                        return false;
-                    }
-                }
-                return true;
-            },
-            10s));
-        for (int i = 0; i < connections; ++i) {
-            world->store.put(name(i));
-        }
-        ASSERT_TRUE(world->run_until([&] { return world->all_held_once(); }, 5s));
+        ASSERT_TRUE(world->hold(connections));
     }
 
     // The longest time that a connection of worker 0 had no owner while that worker drained.

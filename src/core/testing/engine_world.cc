@@ -234,6 +234,19 @@ bool EngineWorld::run_until(const std::function<bool()>& until, Duration within)
     return true;
 }
 
+bool EngineWorld::hold(int connections) {
+    const auto knows_all = [this](const auto& worker) {
+        return !worker->session.empty() && worker->engine.active_peers() + 1 >= workers_.size();
+    };
+    if (!run_until([&] { return std::ranges::all_of(workers_, knows_all); }, std::chrono::seconds{10})) {
+        return false;
+    }
+    for (int i = 0; i < connections; ++i) {
+        store.put("c" + std::to_string(i));
+    }
+    return run_until([this] { return all_held_once(); }, std::chrono::seconds{5});
+}
+
 void EngineWorld::run_for(Duration duration) {
     const Instant limit = now_ + duration;
     while (advance(limit)) {

@@ -59,6 +59,9 @@ public:
     // Runs until `until` holds, at most `within`. Returns whether it came to hold.
     bool run_until(const std::function<bool()>& until, Duration within);
     void run_for(Duration duration);
+    // Runs until every worker knows all others, makes `connections` named c0, c1, … and runs until each is held once.
+    // Returns whether that came about in time.
+    bool hold(int connections);
 
     Worker& worker(std::size_t index) { return *workers_[index]; }
 
