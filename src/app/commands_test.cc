@@ -305,6 +305,18 @@ TEST_F(CommandLine, ShowsADifferenceWithoutApplyingItInADryRun) {
     EXPECT_EQ(run({"connection", "get", "b"}).code, ExitCode::failed);
 }
 
+TEST_F(CommandLine, AnEmptyImportPrunesOnlyWhenToldTwice) {
+    put("a");
+    input_ = "";  // as a pipe from an export that failed
+    const auto refused = run({"connection", "import", "-", "--prune", "--yes"});
+    EXPECT_EQ(refused.code, ExitCode::usage);
+    EXPECT_THAT(refused.errors, HasSubstr("--prune would delete all 1"));
+    EXPECT_EQ(run({"connection", "get", "a"}).code, ExitCode::done);
+    EXPECT_THAT(run({"connection", "import", "-", "--prune", "--dry-run"}).output, HasSubstr("1 to delete"));
+    EXPECT_EQ(run({"connection", "import", "-", "--prune", "--prune-all", "--yes"}).code, ExitCode::done);
+    EXPECT_EQ(run({"connection", "get", "a"}).code, ExitCode::failed);
+}
+
 TEST_F(CommandLine, ImportsNothingOfAFileWithProblems) {
     input_ = R"({"id":"a","spec":{"url":"wss://h/"}}
 {"id":"b","spec":{"url":"http://h/"}}

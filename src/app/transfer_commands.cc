@@ -165,7 +165,8 @@ Task<ExitCode> import_rows(store::Store& store, Context& context, const Argument
         co_return print_store_error(context, listed.error(), "listing connections");
     }
     const Difference difference = difference_of(documents, rows, arguments.has("prune"));
-    if (documents.empty() && !difference.deleted.empty() && !arguments.has("prune-all")) {
+    const bool dry = arguments.has("dry-run");
+    if (!dry && documents.empty() && !difference.deleted.empty() && !arguments.has("prune-all")) {
         print_problem(context.console,
                       {.what = "the file names no connection at all, and --prune would delete all " +
                                std::to_string(difference.deleted.size()),
@@ -173,7 +174,6 @@ Task<ExitCode> import_rows(store::Store& store, Context& context, const Argument
                        .remedy = "see whether what made the file failed; add --prune-all if it is meant so"});
         co_return ExitCode::usage;
     }
-    const bool dry = arguments.has("dry-run");
     const bool json = output_format(arguments) != OutputFormat::table;
     if (!json) {
         context.console.write(difference_text(difference) + (dry ? "nothing was changed (dry run)\n" : ""));

@@ -62,6 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"frame_above_message", "[limits]\nmessage_bytes = \"1MiB\"",
                   "limits.frame_bytes (16MiB) is above limits.message_bytes (1MiB) (test.toml): lower the one or "
                   "raise the other"},
+        ErrorCase{"pings_without_a_pause", "[liveness]\nping_every = \"1ms\"",
+                  "liveness.ping_every is less than 100ms (test.toml): use 100ms or more, or 0 for no pings"},
         ErrorCase{"reserved_header", "[headers]\nsec-websocket-key = \"x\"",
                   "headers sets sec-websocket-key, which the handshake itself sets (test.toml:1:1): remove it"},
         ErrorCase{"header_with_a_break", "[headers]\nX-A = \"a\\r\\nX-B: c\"",

@@ -245,6 +245,21 @@ TEST(Settings, AcceptsShortLeasesOfTests) {
     EXPECT_EQ(problems_of(input), "");
 }
 
+TEST(Settings, AListIsReadInBracketsTooAndItsSecretsAreNeverShown) {
+    SettingsInput input;
+    input.sources.environment = {{"KEY", "0123456789abcdef"}};
+    input.flags = {R"(peer.keys=["${env:KEY}", "fedcba9876543210"])"};
+    const auto settings = load_settings(input);
+    ASSERT_TRUE(settings) << problems_of(input);
+    EXPECT_EQ(settings->peer.keys, (std::vector<std::string>{"0123456789abcdef", "fedcba9876543210"}));
+    EXPECT_EQ(settings->origins.at("peer.keys").shown, "${env:KEY}, (hidden)");
+    input.flags = {"peer.keys=0123456789abcdef"};
+    EXPECT_EQ(load_settings(input)->origins.at("peer.keys").shown, "(hidden)");
+    input.flags = {"peer.keys=short"};
+    EXPECT_EQ(problems_of(input).find("short,"), std::string::npos);
+    EXPECT_NE(problems_of(input).find("fewer than 16 bytes"), std::string::npos);
+}
+
 TEST(Settings, ASectionIsNoKeyOfAFlag) {
     SettingsInput input;
     input.flags = {"lease=10"};

@@ -114,7 +114,7 @@ void Engine::take(const BeginDrain& /*event*/, Turn& turn) {
 void Engine::take(const HandOver& event, Turn& turn) {
     invariant(own_.draining(), "a hand-over follows the beginning of a drain");
     handing_over_ = true;
-    holdings_.hand_over(event, turn.now);
+    holdings_.hand_over(event, turn);
 }
 
 void Engine::take(const EndSession& /*event*/, Turn& turn) {

@@ -327,6 +327,16 @@ TEST_F(Held, Rule6ADrainEndsInTimeAlsoWhenNoUpstreamAnswersTheClose) {
     }
 }
 
+TEST_F(Held, Rule6ADrainHurriesACloseThatIsUnderWay) {
+    start(1, 1);
+    world->worker(0).close_takes = 60s;
+    world->store.want(name(0), DesiredState::stopped);
+    world->run_for(5s);
+    world->worker(0).close_takes = 100ms;  // what the order of the drain leaves it
+    world->drain(0);
+    EXPECT_TRUE(run_until([&] { return world->worker(0).drained; }, 5s));
+}
+
 TEST_F(Held, Rule6AnEpochThatIsClaimedAnewIsReleasedOnce) {
     start(1, 1);
     int releases = 0;

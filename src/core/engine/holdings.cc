@@ -270,9 +270,14 @@ void Holdings::on_read_back(const GetConnections& asked, const RowsRead* read, c
     }
 }
 
-void Holdings::hand_over(const HandOver& order, Instant now) {
+void Holdings::hand_over(const HandOver& order, Turn& turn) {
     std::vector<HeldConnection> all;
     for (const auto& [id, held] : held_) {
+        if (held.closing) {
+            // Already on its way: from now on it may take no longer than the others.
+            turn.emit(CloseConnection{id, held.epoch, CloseReason::drain, close_answer_within});
+            continue;
+        }
         const auto pending = order.pending_bytes.find(id);
         all.push_back(HeldConnection{.id = id,
                                      .desired = DesiredState::started,
@@ -281,7 +286,7 @@ void Holdings::hand_over(const HandOver& order, Instant now) {
                                      .cost = cost_of_one});
     }
     const DrainOrder drain = drain_order(all, DrainBudget{.handover = order.budget, .concurrency_min = at_once_min});
-    pace_ = DrainPace{drain.concurrency, cost_of_one, now + scale(order.budget, budget_share)};
+    pace_ = DrainPace{drain.concurrency, cost_of_one, turn.now + scale(order.budget, budget_share)};
     for (const std::size_t index : drain.order) {
         to_hand_over_.push_back(all[index].id);
     }
@@ -301,7 +306,6 @@ void Holdings::close_next(Turn& turn) {
         }
         const Duration within = std::min(pace_.one_within(turn.now), close_answer_within);
         if (held->second.closing) {
-            turn.emit(CloseConnection{held->first, held->second.epoch, CloseReason::drain, within});
             continue;
         }
         handing_over_.push_back(held->first);

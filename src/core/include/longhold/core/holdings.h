@@ -39,7 +39,7 @@ public:
     void on_read_back(const GetConnections& asked, const RowsRead* read, const SessionId& own, Turn& turn);
 
     // Begins to close everything: the most connections within the budget, some at a time.
-    void hand_over(const HandOver& order, Instant now);
+    void hand_over(const HandOver& order, Turn& turn);
 
     // The session is gone, and with it all that it held.
     void forget();
